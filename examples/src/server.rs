@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::Mode;
 use askfirst_config::{LoadOptions, Places, load};
-use askfirst_mcp::serve::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, Running, Server};
 use askfirst_runtime::Session;
 
 fn main() -> anyhow::Result<()> {

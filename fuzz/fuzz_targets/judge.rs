@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::{Arbitrary, Unstructured};
-use askfirst::policy::{Case, GUARDED, Policy, Rules, ToolEntry, Walls};
+use askfirst::policy::{Case, GUARDED, Policy, Rules, SandboxStatus, ToolEntry};
 use askfirst::when::{Condition, Glob, Test};
 use askfirst::{
     Approval, ApprovalContext, ApprovalRequest, Args, Assessment, Because, Risk, Verdict, View, judge,
@@ -43,7 +43,7 @@ struct Scene {
     view: Own,
     firm: bool,
     starts: bool,
-    walls: u8,
+    sandbox: u8,
     denied: (u8, u8, When),
 }
 
@@ -257,7 +257,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(scene) = Scene::arbitrary(&mut Unstructured::new(bytes)) else { return };
     let (call, assessment) = (call(&scene), assessment(&scene));
     let named = scene.main.named();
-    let policy = Policy::new(rules(scene.main.default(), &named)).with_walls(Walls::Settled);
+    let policy = Policy::new(rules(scene.main.default(), &named)).with_sandbox(SandboxStatus::Settled);
     let judgement = judge(&call, &assessment, &policy);
     let before = judgement.approval();
     assert_eq!(before, plainly(&scene.main, &call, &assessment), "{scene:?}");
@@ -272,9 +272,13 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(request.approval, before);
     }
 
-    let walls = pick(&[Walls::Settled, Walls::Missing, Walls::Demanded], scene.walls);
-    let walled = policy.clone().with_walls(walls);
-    assert!(judge(&call, &assessment, &walled).approval() >= before, "walls softened {scene:?}");
+    let status =
+        pick(&[SandboxStatus::Settled, SandboxStatus::Missing, SandboxStatus::Demanded], scene.sandbox);
+    let stricter = policy.clone().with_sandbox(status);
+    assert!(
+        judge(&call, &assessment, &stricter).approval() >= before,
+        "a missing sandbox softened {scene:?}"
+    );
     if let Some(floor) = &scene.floor {
         let floored = policy.clone().with_floor(rules(floor.default(), &floor.named()));
         assert!(judge(&call, &assessment, &floored).approval() >= before, "a floor softened {scene:?}");
@@ -289,6 +293,6 @@ fuzz_target!(|bytes: &[u8]| {
         Some((_, cases)) => cases.insert(usize::from(*at) % (cases.len() + 1), deny),
         None => stricter.push((name, vec![deny])),
     }
-    let stricter = Policy::new(rules(scene.main.default(), &stricter)).with_walls(Walls::Settled);
+    let stricter = Policy::new(rules(scene.main.default(), &stricter)).with_sandbox(SandboxStatus::Settled);
     assert!(judge(&call, &assessment, &stricter).approval() >= before, "a deny softened {scene:?}");
 });

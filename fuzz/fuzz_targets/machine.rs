@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use arbitrary::{Arbitrary, Unstructured};
-use askfirst::machine::{Answer, Effect, Machine, Question, QuestionId, Somebody, Submission, Ticket};
+use askfirst::machine::{Answer, Effect, Machine, Question, QuestionId, Audience, Submission, Ticket};
 use askfirst::pattern::{Loosen, OfferedPattern};
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Args, Cause,
@@ -100,7 +100,7 @@ fn decision(decides: &Decides) -> ApprovalDecision {
 struct Watch {
     machine: Machine,
     mode: Mode,
-    somebody: Somebody,
+    somebody: Audience,
     now: Timestamp,
     calls: BTreeMap<Ticket, Submission>,
     resolved: BTreeSet<Ticket>,
@@ -121,7 +121,7 @@ impl Watch {
                 Effect::Show(id) => {
                     assert!(self.asked.is_none(), "two questions at a time");
                     assert_ne!(self.mode, Mode::Strict, "a question in strict mode");
-                    assert_eq!(self.somebody, Somebody::There, "nobody is there to be asked");
+                    assert_eq!(self.somebody, Audience::There, "nobody is there to be asked");
                     assert!(!self.shown.contains(&id), "a question is shown twice");
                     self.shown.push(id);
                     self.asked = Some((id, None));
@@ -260,7 +260,7 @@ impl Watch {
 fuzz_target!(|bytes: &[u8]| {
     let Ok(play) = Play::arbitrary(&mut Unstructured::new(bytes)) else { return };
     let mode = pick(&[Mode::Interactive, Mode::Interactive, Mode::ApproveAll, Mode::Strict], play.mode);
-    let somebody = if play.somebody { Somebody::There } else { Somebody::Absent };
+    let somebody = if play.somebody { Audience::There } else { Audience::Absent };
     let time_out = play.time_out.map(|time| Duration::from_millis(u64::from(time) + 1));
     let machine = Machine::new(mode, somebody, ApprovalMemory::new(None), time_out);
     let mut watch = Watch {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use askfirst_mcp::framing::{Asks, events, lines, message};
+use askfirst_mcp::framing::{MessageKind, events, lines, message};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -55,15 +55,15 @@ fn check(bytes: &[u8]) {
     let lenient: Value = serde_json::from_slice(bytes).expect("a message is JSON");
     let said = lenient.get("method").and_then(Value::as_str);
     match asks {
-        Asks::Request(method) => {
+        MessageKind::Request(method) => {
             assert_eq!(said, Some(&*method));
             assert!(lenient.get("id").is_some_and(|id| id.is_i64() || id.is_string()));
         }
-        Asks::Notification(method) => {
+        MessageKind::Notification(method) => {
             assert_eq!(said, Some(&*method));
             assert!(lenient.get("id").is_none());
         }
-        Asks::Answer => assert_eq!(said, None),
+        MessageKind::Answer => assert_eq!(said, None),
     }
     let object = lenient.as_object().expect("a message is an object");
     let known = ["jsonrpc", "id", "method", "params", "result", "error"];

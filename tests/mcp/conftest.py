@@ -129,9 +129,9 @@ class Place:
         """Our own server over HTTP: gives its address."""
         return self.at_an_address(self.server, args, token)
 
-    def at_an_address(self, door, args, token):
+    def at_an_address(self, front_end, args, token):
         env = {"ASKFIRST_TOKEN": token} if token else {}
-        command = door("--listen", "127.0.0.1:0", *([] if token else ["--no-token"]), *args)
+        command = front_end("--listen", "127.0.0.1:0", *([] if token else ["--no-token"]), *args)
         return self.running(command, "listening at ", **env)
 
     @contextlib.contextmanager

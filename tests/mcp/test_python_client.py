@@ -105,7 +105,7 @@ def test_everything_over_http_with_a_token(place):
             assert stranger.status_code == 401
 
 
-def test_a_call_that_the_client_gives_up_is_withdrawn_at_the_server(place):
+def test_call_cancelled_by_the_client_is_withdrawn(place):
     place.config(ALLOWED)
 
     async def main():

@@ -113,8 +113,8 @@ def test_a_client_over_http_is_asked_by_the_gateway(place, mode):
 
 
 @pytest.mark.parametrize("generation", ["v1", "v2"])
-@pytest.mark.parametrize("door", ["standard streams", "http"])
-def test_the_typescript_clients(place, generation, door):
+@pytest.mark.parametrize("front_end", ["standard streams", "http"])
+def test_the_typescript_clients(place, generation, front_end):
     shelf = place.shelf()
 
     def goes_well(*target, **env):
@@ -123,7 +123,7 @@ def test_the_typescript_clients(place, generation, door):
         run = subprocess.run(command, cwd=place.folder, env=env, capture_output=True, text=True, timeout=PATIENCE)
         assert run.returncode == 0 and run.stdout.endswith("ok\n"), run.stdout + run.stderr
 
-    if door == "http":
+    if front_end == "http":
         with place.serving(*ASK, token=TOKEN) as url:
             goes_well(url, TOKEN=TOKEN)
     else:

@@ -58,7 +58,7 @@ def test_both_revisions_over_http(place, generation):
 
 
 @both
-def test_a_call_that_the_client_gives_up_is_withdrawn_at_the_server(place, generation):
+def test_call_cancelled_by_the_client_is_withdrawn(place, generation):
     place.config(ALLOWED)
     goes_well(place, generation, "cancel", *place.behind("everything", node(), EVERYTHING))
     heard = place.heard()

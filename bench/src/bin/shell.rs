@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use askfirst::assess::View;
-use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher};
+use askfirst::ports::{ProcessOutput, Launch, LaunchFailed, Launcher};
 use askfirst::{ApprovalAware, ApprovalContext};
 use askfirst_bench::{Contestant, Failure, in_words, print_race};
 use askfirst_config::{LoadOptions, Places, from_json};
@@ -67,7 +67,7 @@ fn main() -> Result<(), Failure> {
 struct Nothing;
 
 impl Launcher for Nothing {
-    fn launch(&self, _: &Launch) -> Result<Finished, LaunchFailed> {
+    fn launch(&self, _: &Launch) -> Result<ProcessOutput, LaunchFailed> {
         unreachable!("only judged")
     }
 }

@@ -251,7 +251,7 @@ pub enum Command {
         mode: ModeFlags,
         /// Ask these approvers, in this order
         #[arg(long, value_name = "WAY", value_delimiter = ',', default_value = "terminal")]
-        ask_by: Vec<Way>,
+        ask_by: Vec<ApproverChoice>,
     },
     /// Answer the requests of gateways and servers that have no terminal
     Watch,
@@ -347,7 +347,7 @@ pub enum MemoryCommand {
 
 /// An approver that can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Way {
+pub enum ApproverChoice {
     /// This terminal, or `askfirst watch` if there is none
     Terminal,
     /// A running `askfirst watch`

@@ -10,16 +10,16 @@ use askfirst_display::redact::secret_env;
 use askfirst_mcp::elicit::Elicit;
 use askfirst_runtime::in_turn::InTurn;
 use askfirst_runtime::session::Opening;
-use askfirst_runtime::watch::{self, Look, WatchApprover};
+use askfirst_runtime::watch::{self, DisplaySettings, WatchApprover};
 
-use crate::args::Way;
+use crate::args::ApproverChoice;
 
 /// Converts the value of a flag to the value of the config.
-pub fn of(way: Way) -> AskBy {
+pub fn of(way: ApproverChoice) -> AskBy {
     match way {
-        Way::Terminal => AskBy::Terminal,
-        Way::Watch => AskBy::Watch,
-        Way::Elicitation => AskBy::Elicitation,
+        ApproverChoice::Terminal => AskBy::Terminal,
+        ApproverChoice::Watch => AskBy::Watch,
+        ApproverChoice::Elicitation => AskBy::Elicitation,
     }
 }
 
@@ -80,9 +80,9 @@ pub fn by(
 }
 
 /// Returns the settings with which `askfirst watch` shows a request the way this process would.
-fn look(config: &Config) -> Look {
+fn look(config: &Config) -> DisplaySettings {
     let secrets = &config.main.secrets;
-    Look {
+    DisplaySettings {
         preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
         secret_args: secrets.args.clone(),
         // An invalid glob was already reported.

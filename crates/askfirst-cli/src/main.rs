@@ -15,7 +15,7 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use args::{Cli, Command, Gateway, LogCommand, McpCommand, MemoryCommand, Shell};
-use askfirst_mcp::wrap::Way;
+use askfirst_mcp::clients::Way;
 use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{

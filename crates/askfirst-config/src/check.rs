@@ -6,7 +6,7 @@ use askfirst::Approval;
 use askfirst::when::Glob;
 
 use super::fault::Fault;
-use super::keys::{self, Kind};
+use super::keys::{self, ValueKind};
 use super::node::{Entry, Node, Source, Value};
 use super::quote::{escape, find_closest, join_or};
 use super::read::Dialect;
@@ -71,18 +71,18 @@ impl Checker<'_> {
         self.faults.push(fault);
     }
 
-    fn check_value(&mut self, node: &Node, path: &str, kind: Kind, name: &str) {
+    fn check_value(&mut self, node: &Node, path: &str, kind: ValueKind, name: &str) {
         match kind {
-            Kind::Section => self.check_section(node, path, name),
-            Kind::NameMap => self.check_name_map(node, path, name),
-            Kind::SectionList => self.check_items(node, name, |this, item| {
+            ValueKind::Section => self.check_section(node, path, name),
+            ValueKind::NameMap => self.check_name_map(node, path, name),
+            ValueKind::SectionList => self.check_items(node, name, |this, item| {
                 if item.is_map() {
                     this.check_section(item, &format!("{path}[]"), name);
                 } else {
                     this.report_type(item, name, "a list of maps");
                 }
             }),
-            Kind::Cases => match node.value {
+            ValueKind::Cases => match node.value {
                 Value::List(_) => {
                     self.check_items(node, name, |this, item| this.check_section(item, path, name))
                 }
@@ -90,38 +90,40 @@ impl Checker<'_> {
                     self.check_section(node, path, name);
                 }
             },
-            Kind::Version => self.check_version(node),
-            Kind::Approval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
-            Kind::OptionalApproval if node.is_null() => {}
-            Kind::OptionalApproval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
-            Kind::Word(words) => self.check_word(node, name, words),
-            Kind::Words(words) => {
+            ValueKind::Version => self.check_version(node),
+            ValueKind::Approval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
+            ValueKind::OptionalApproval if node.is_null() => {}
+            ValueKind::OptionalApproval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
+            ValueKind::Word(words) => self.check_word(node, name, words),
+            ValueKind::Words(words) => {
                 self.check_items(node, name, |this, item| this.check_word(item, name, words))
             }
-            Kind::Bool if node.as_bool().is_none() => self.report_type(node, name, "`true` or `false`"),
-            Kind::Bool => {}
-            Kind::Count if node.as_u64().is_none_or(|count| count == 0) => {
+            ValueKind::Bool if node.as_bool().is_none() => self.report_type(node, name, "`true` or `false`"),
+            ValueKind::Bool => {}
+            ValueKind::Count if node.as_u64().is_none_or(|count| count == 0) => {
                 self.report_value(node, name, "a whole number greater than 0", node.as_u64().is_some());
             }
-            Kind::Count => {}
-            Kind::Duration => {
+            ValueKind::Count => {}
+            ValueKind::Duration => {
                 self.check_measure(node, name, "a duration such as `10m`, `8h`, `30s` or `500ms`")
             }
-            Kind::Size => self.check_measure(node, name, "a size such as `64MiB` or `10MB`"),
-            Kind::Text | Kind::Path => self.check_text(node, name),
-            Kind::Texts | Kind::Paths => {
+            ValueKind::Size => self.check_measure(node, name, "a size such as `64MiB` or `10MB`"),
+            ValueKind::Text | ValueKind::Path => self.check_text(node, name),
+            ValueKind::Texts | ValueKind::Paths => {
                 self.check_items(node, name, |this, item| this.check_text(item, name))
             }
-            Kind::Globs => self.check_items(node, name, |this, item| {
+            ValueKind::Globs => self.check_items(node, name, |this, item| {
                 this.check_text(item, name);
                 this.check_glob(item, item.as_text());
             }),
-            Kind::PathRules => self.check_items(node, name, |this, item| this.check_path_rule(item, name)),
-            Kind::EnvNames => self.check_items(node, name, |this, item| this.check_env_name(item, name)),
-            Kind::When => self.check_when(node, name),
-            Kind::Scalars => self.check_items(node, name, |this, item| this.check_scalar(item, name)),
-            Kind::Anything if !node.is_map() && !node.is_null() => self.report_type(node, name, "a map"),
-            Kind::Anything => {}
+            ValueKind::PathRules => {
+                self.check_items(node, name, |this, item| this.check_path_rule(item, name))
+            }
+            ValueKind::EnvNames => self.check_items(node, name, |this, item| this.check_env_name(item, name)),
+            ValueKind::When => self.check_when(node, name),
+            ValueKind::Scalars => self.check_items(node, name, |this, item| this.check_scalar(item, name)),
+            ValueKind::Anything if !node.is_map() && !node.is_null() => self.report_type(node, name, "a map"),
+            ValueKind::Anything => {}
         }
     }
 
@@ -296,7 +298,7 @@ fn section_hint(path: &str, text: &str) -> Option<String> {
     let approval = known.or_else(|| closest_approval(text))?;
     let has = |name| {
         let kind = keys::child(path, name).map(|key| key.kind);
-        matches!(kind, Some(Kind::Approval | Kind::OptionalApproval))
+        matches!(kind, Some(ValueKind::Approval | ValueKind::OptionalApproval))
     };
     if has("approval") {
         Some(format!("write `{{ approval: {approval} }}`"))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use askfirst::Because;
 
-use super::keys::{KEYS, Kind};
+use super::keys::{KEYS, ValueKind};
 use super::quote::escape;
 use super::settings::{Config, Fallback, Layer, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
 
@@ -42,8 +42,10 @@ pub fn effective(config: &Config) -> Vec<EffectiveLine> {
             "mcp" => lines.extend(named::servers(main.mcp.values())),
             path => {
                 let is_named = path.contains(['*', '[']);
-                let is_group =
-                    matches!(key.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);
+                let is_group = matches!(
+                    key.kind,
+                    ValueKind::Section | ValueKind::NameMap | ValueKind::SectionList | ValueKind::Cases
+                );
                 if !is_named && !is_group {
                     lines.extend(plain_line(main, path, key.default));
                 }

@@ -4,7 +4,7 @@
 
 /// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// A map with the keys below this one in the table.
     Section,
     /// A map with names that the user chooses. The entry `….*` describes the values.
@@ -58,18 +58,18 @@ pub(crate) enum Kind {
 pub(crate) struct Key {
     /// The path of the key. `*` is any name, and `[]` is any item of a list.
     pub(crate) path: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// The default value, or an empty text if there is none.
     pub(crate) default: &'static str,
     /// The description, which the JSON Schema shows to the user.
     pub(crate) doc: &'static str,
 }
 
-const fn key(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
+const fn key(path: &'static str, kind: ValueKind, default: &'static str, doc: &'static str) -> Key {
     Key { path, kind, default, doc }
 }
 
-use Kind::{
+use ValueKind::{
     Anything, Approval, Bool, Cases, Count, Duration, EnvNames, Globs, NameMap, OptionalApproval, Path,
     PathRules, Paths, Scalars, Section, SectionList, Size, Text, Texts, Version, When, Word, Words,
 };

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use askfirst::{Because, Policy, Walls};
+use askfirst::{Because, Policy, SandboxStatus};
 
 use super::quote::escape;
 use super::read::BUILT_IN_TOOLS;
@@ -13,8 +13,8 @@ use super::settings::{CommandTool, Config};
 impl Config {
     /// Builds the policy that the judge applies.
     #[must_use]
-    pub fn policy(&self, walls: Walls) -> Policy {
-        let policy = Policy::new(self.main.rules.clone()).with_walls(walls).with_digest(self.digest);
+    pub fn policy(&self, sandbox: SandboxStatus) -> Policy {
+        let policy = Policy::new(self.main.rules.clone()).with_sandbox(sandbox).with_digest(self.digest);
         let policy = policy.with_folder(self.folder.clone());
         let policy = self.floors.iter().fold(policy, |policy, floor| policy.with_floor(floor.rules.clone()));
         let Some(only) = &self.main.only_tools else { return policy };

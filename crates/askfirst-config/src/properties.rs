@@ -1,6 +1,6 @@
 //! Property tests of merged configs: a floor never loosens a verdict, and `loosens` reports what trust loosens.
 
-use askfirst::{ApprovalContext, Args, Assessment, Walls, judge};
+use askfirst::{ApprovalContext, Args, Assessment, SandboxStatus, judge};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ proptest! {
                 let call = ApprovalContext::new(tool, args);
                 for assessment in [Assessment::silent(), Assessment::harmless(), Assessment::blocked("no")] {
                     let of = |config: &super::Config| {
-                        judge(&call, &assessment, &config.policy(Walls::Settled)).approval()
+                        judge(&call, &assessment, &config.policy(SandboxStatus::Settled)).approval()
                     };
                     prop_assert!(of(&untrusted) >= of(&alone));
                     prop_assert!(of(&both) >= of(&untrusted));

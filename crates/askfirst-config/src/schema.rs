@@ -5,7 +5,7 @@ mod narrow;
 use askfirst::Approval;
 use serde_json::{Map, Value, json};
 
-use super::keys::{self, Key, Kind};
+use super::keys::{self, Key, ValueKind};
 
 /// Returns the JSON Schema of a config.
 #[must_use]
@@ -38,41 +38,41 @@ fn key_schema(key: &Key) -> Value {
 fn kind_schema(key: &Key) -> Value {
     let list_of = |item: Value| json!({ "type": "array", "items": item });
     match key.kind {
-        Kind::Section => section(key.path),
-        Kind::NameMap => json!({
+        ValueKind::Section => section(key.path),
+        ValueKind::NameMap => json!({
             "type": ["object", "null"],
             "propertyNames": { "minLength": 1 },
             "additionalProperties": keys::find(&format!("{}.*", key.path)).map(key_schema),
         }),
-        Kind::SectionList => {
+        ValueKind::SectionList => {
             list_of(keys::find(&format!("{}[]", key.path)).map(key_schema).unwrap_or_default())
         }
-        Kind::Cases => cases(key.path),
-        Kind::Version => json!({ "const": 1 }),
-        Kind::Approval => json!({ "enum": Approval::ALL.map(Approval::as_str) }),
-        Kind::OptionalApproval => {
+        ValueKind::Cases => cases(key.path),
+        ValueKind::Version => json!({ "const": 1 }),
+        ValueKind::Approval => json!({ "enum": Approval::ALL.map(Approval::as_str) }),
+        ValueKind::OptionalApproval => {
             let mut words: Vec<Value> = Approval::ALL.map(|approval| approval.as_str().into()).to_vec();
             words.push(Value::Null);
             json!({ "enum": words })
         }
-        Kind::Word(words) => json!({ "enum": words }),
-        Kind::Words(words) => list_of(json!({ "enum": words })),
-        Kind::Bool => json!({ "type": "boolean" }),
-        Kind::Count => json!({ "type": "integer", "minimum": 1, "maximum": u64::MAX }),
-        Kind::Duration => {
+        ValueKind::Word(words) => json!({ "enum": words }),
+        ValueKind::Words(words) => list_of(json!({ "enum": words })),
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Count => json!({ "type": "integer", "minimum": 1, "maximum": u64::MAX }),
+        ValueKind::Duration => {
             json!({ "type": "string", "pattern": "^0*[1-9][0-9]{0,19} *(ms|s|m|h|d)$" })
         }
-        Kind::Size => json!({ "anyOf": [
+        ValueKind::Size => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": u64::MAX },
             { "type": "string", "pattern": "^0*[1-9][0-9]{0,19} *([KMGT]iB|[kKMGT]?B)?$" },
         ] }),
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Path => narrow::path(),
-        Kind::Texts | Kind::Globs => list_of(json!({ "type": "string" })),
-        Kind::Paths => list_of(narrow::path()),
-        Kind::PathRules => list_of(narrow::path_rule()),
-        Kind::EnvNames => list_of(json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })),
-        Kind::When => json!({
+        ValueKind::Text => json!({ "type": "string" }),
+        ValueKind::Path => narrow::path(),
+        ValueKind::Texts | ValueKind::Globs => list_of(json!({ "type": "string" })),
+        ValueKind::Paths => list_of(narrow::path()),
+        ValueKind::PathRules => list_of(narrow::path_rule()),
+        ValueKind::EnvNames => list_of(json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })),
+        ValueKind::When => json!({
             "type": "object",
             "additionalProperties": {
                 "type": ["string", "number", "boolean", "null", "array"],
@@ -80,8 +80,8 @@ fn kind_schema(key: &Key) -> Value {
                 "minItems": 1,
             },
         }),
-        Kind::Scalars => list_of(json!({ "type": ["string", "number", "boolean"] })),
-        Kind::Anything => json!({ "type": ["object", "null"] }),
+        ValueKind::Scalars => list_of(json!({ "type": ["string", "number", "boolean"] })),
+        ValueKind::Anything => json!({ "type": ["object", "null"] }),
     }
 }
 

@@ -23,7 +23,7 @@ use askfirst::Args;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::Value;
 
-use names::{Names, Reach};
+use names::{HiddenValues, Names};
 pub(crate) use span::{MaskedText, digests};
 use span::{SecretKind, Span};
 use values::Values;
@@ -74,10 +74,10 @@ const SECRET_ENV: [&str; 8] =
 
 /// Finds and replaces secrets. Clones share their data.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<Inner>);
+pub struct Redactor(Arc<RedactorState>);
 
 #[derive(Default)]
-struct Inner {
+struct RedactorState {
     names: Names,
     values: Arc<Values>,
     /// The secrets in a call's own arguments.
@@ -143,7 +143,7 @@ impl Redactor {
         let names = Names::new(globs);
         let values = Values::new(&secret_values)
             .ok_or_else(|| BadGlob { glob: "*".to_owned(), cause: "too many secret values".to_owned() })?;
-        Ok(Self(Arc::new(Inner { names, values: Arc::new(values), ..Inner::default() })))
+        Ok(Self(Arc::new(RedactorState { names, values: Arc::new(values), ..RedactorState::default() })))
     }
 
     /// Redacts a text.
@@ -295,15 +295,15 @@ impl Redactor {
         &self,
         value: &Value,
         kind: SecretKind,
-        reach: Reach,
+        reach: HiddenValues,
         mark: Mark,
         depth: usize,
         hidden: &mut usize,
     ) -> Value {
         let hide = match value {
             Value::Null => false,
-            Value::Bool(_) => reach == Reach::Configured,
-            Value::Number(_) => matches!(reach, Reach::Configured | Reach::All),
+            Value::Bool(_) => reach == HiddenValues::Configured,
+            Value::Number(_) => matches!(reach, HiddenValues::Configured | HiddenValues::All),
             Value::String(text) => !span::is_mark(text) && names::hides(text, reach),
             Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => true,
             Value::Array(items) => {

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::CallError;
 use super::file_call::FileCall;
-use super::handle::{Kind, size_of};
+use super::handle::{ObjectKind, size_of};
 use super::location::Location;
 use super::place::RootView;
 use super::plan::Plan;
@@ -116,7 +116,7 @@ fn fingerprint(
     };
     let stat = &object.stat;
     let (state, totals) = match object.kind {
-        Kind::File if by == CompareBy::Content && size_of(stat) <= MAX_SHOWN => {
+        ObjectKind::File if by == CompareBy::Content && size_of(stat) <= MAX_SHOWN => {
             let (mut file, stat) = view.open_file(location)?;
             let (digest, size) = match keep {
                 KeepContent::No => {
@@ -134,12 +134,12 @@ fn fingerprint(
             observation.digest = Some(digest.clone());
             (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest}), None)
         }
-        Kind::Folder => {
+        ObjectKind::Folder => {
             let totals = tree::count_content(view, location)?;
             let sum = [totals.0, totals.1, totals.2];
             (json!({"ino": stat.st_ino, "mtime": mtime(stat), "sum": sum}), Some(totals))
         }
-        Kind::File | Kind::Link | Kind::Other(_) => {
+        ObjectKind::File | ObjectKind::Link | ObjectKind::Other(_) => {
             let ctime = format!("{}.{:09}", stat.st_ctime, stat.st_ctime_nsec);
             let size = stat.st_size;
             (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(stat), "ctime": ctime}), None)

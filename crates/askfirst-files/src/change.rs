@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::CallError;
 use super::file_call::{DeleteScope, ExistingTarget};
-use super::handle::{self, Kind};
+use super::handle::{self, ObjectKind};
 use super::location::Location;
 use super::place::{RootView, changed_meanwhile};
 use super::plan::Access;
@@ -24,8 +24,8 @@ pub(crate) fn make_folder(view: &RootView<'_>, location: &Location) -> Result<Va
         error => CallError::failed(&format!("cannot create the folder `{}`", location.label), error),
     };
     match location.kind() {
-        Some(Kind::Folder) => return Ok(json!({"path": location.label, "made": false})),
-        Some(Kind::File | Kind::Link | Kind::Other(_)) => return Err(fault(Errno::EXIST)),
+        Some(ObjectKind::Folder) => return Ok(json!({"path": location.label, "made": false})),
+        Some(ObjectKind::File | ObjectKind::Link | ObjectKind::Other(_)) => return Err(fault(Errno::EXIST)),
         None => {}
     }
     let root = view.root(location.root)?;
@@ -85,7 +85,7 @@ pub(crate) fn move_object(
     match renamed {
         Ok(()) => sync(&to_folder, &to.label)?,
         // The copy is complete and synced before the original is deleted.
-        Err(Errno::XDEV) if object.kind == Kind::File => {
+        Err(Errno::XDEV) if object.kind == ObjectKind::File => {
             copy(view, from, to, existing)?;
             delete(view, from, DeleteScope::Single)?;
         }
@@ -118,11 +118,11 @@ pub(crate) fn copy(
 
 fn refuse_existing(to: &Location, existing: ExistingTarget) -> Result<(), CallError> {
     match (to.kind(), existing) {
-        (None, _) | (Some(Kind::File | Kind::Link), ExistingTarget::Replace) => Ok(()),
-        (Some(Kind::Folder | Kind::Other(_)), _) => {
+        (None, _) | (Some(ObjectKind::File | ObjectKind::Link), ExistingTarget::Replace) => Ok(()),
+        (Some(ObjectKind::Folder | ObjectKind::Other(_)), _) => {
             Err(CallError::Failed(format!("`{}` already exists and is not a file", to.label)))
         }
-        (Some(Kind::File | Kind::Link), ExistingTarget::Keep) => {
+        (Some(ObjectKind::File | ObjectKind::Link), ExistingTarget::Keep) => {
             let text = format!("`{}` already exists; hint: set `overwrite` to replace it", to.label);
             Err(CallError::Failed(text))
         }
@@ -147,7 +147,7 @@ pub(crate) fn delete(
         return Err(changed_meanwhile(&location.label));
     }
     let mut count = 1;
-    if object.kind == Kind::Folder {
+    if object.kind == ObjectKind::Folder {
         if scope == DeleteScope::Recursive {
             let inner = super::tree::open_folder(view, location)?;
             count += delete_content(view, location, inner, &location.path)?;
@@ -193,7 +193,7 @@ fn delete_content(
         let below = path.strip_prefix(&location.path).unwrap_or(&path);
         view.refuse_never(&view.real_path(location)?.join(below), &label, Access::Write)?;
         let Some(stat) = handle::stat_name(&folder, &name).map_err(fault)? else { continue };
-        let flags = if Kind::of(&stat) == Kind::Folder {
+        let flags = if ObjectKind::of(&stat) == ObjectKind::Folder {
             let inner = handle::open_folder(folder.as_fd(), Path::new(&name)).map_err(fault)?;
             count += delete_content(view, location, inner, &path)?;
             AtFlags::REMOVEDIR

@@ -25,7 +25,7 @@ pub(crate) enum LinkPolicy {
 
 /// The kind of an object on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     File,
     Folder,
     Link,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Other(&'static str),
 }
 
-impl Kind {
+impl ObjectKind {
     pub(crate) fn of(stat: &Stat) -> Self {
         Self::of_type(FileType::from_raw_mode(stat.st_mode))
     }

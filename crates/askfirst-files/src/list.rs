@@ -9,7 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Map, Value, json};
 
 use super::error::CallError;
-use super::handle::Kind;
+use super::handle::ObjectKind;
 use super::location::Location;
 use super::place::RootView;
 use super::tree::{self, WalkStep};
@@ -122,10 +122,10 @@ impl Listing {
             self.not_utf8.add(name);
         }
         let list = match entry.kind {
-            Kind::File => &mut self.files,
-            Kind::Folder => &mut self.folders,
-            Kind::Link => &mut self.links,
-            Kind::Other(_) => &mut self.others,
+            ObjectKind::File => &mut self.files,
+            ObjectKind::Folder => &mut self.folders,
+            ObjectKind::Link => &mut self.links,
+            ObjectKind::Other(_) => &mut self.others,
         };
         list.add(name);
     }
@@ -171,7 +171,7 @@ pub(crate) fn list(
                 left_out += 1;
             }
         }
-        let can_enter = entry.depth < depth && !is_protected && entry.kind == Kind::Folder;
+        let can_enter = entry.depth < depth && !is_protected && entry.kind == ObjectKind::Folder;
         Ok(if can_enter { WalkStep::Enter } else { WalkStep::Skip })
     })?;
     let mut result = listing.into_json();

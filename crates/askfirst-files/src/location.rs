@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::handle::{self, Kind, real_path};
+use super::handle::{self, ObjectKind, real_path};
 use super::rights::Rights;
 
 /// A path inside a root, without `..`.
@@ -33,7 +33,7 @@ pub(crate) struct FileObject {
     /// The open handle, if the lookup opened the object.
     pub(super) handle: Option<OwnedFd>,
     pub(crate) stat: Stat,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ObjectKind,
 }
 
 impl FileObject {
@@ -64,7 +64,7 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<ObjectKind> {
         self.object.as_ref().map(|object| object.kind)
     }
 
@@ -74,7 +74,7 @@ impl Location {
 
     /// Returns the number of hard links of a file.
     pub(crate) fn link_count(&self) -> u64 {
-        let file = self.object.as_ref().filter(|object| object.kind == Kind::File);
+        let file = self.object.as_ref().filter(|object| object.kind == ObjectKind::File);
         file.map_or(1, |object| object.stat.st_nlink)
     }
 }

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use serde_json::Value;
 
 use super::error::{CallError, describe};
-use super::handle::{self, Kind, LinkPolicy, real_path};
+use super::handle::{self, LinkPolicy, ObjectKind, real_path};
 use super::location::{FileObject, HandlePolicy, Location, RootedPath};
 use super::never::Names;
 use super::rights::Rights;
@@ -220,7 +220,9 @@ impl<'a> RootView<'a> {
         let unlinked = if has_one_rule_set {
             match stat(LinkPolicy::Refuse) {
                 // The open folder of a deleted root can still be inspected, but its link count is 0.
-                Ok(object) if object.kind != Kind::Link && object.stat.st_nlink > 0 => Some(Some(object)),
+                Ok(object) if object.kind != ObjectKind::Link && object.stat.st_nlink > 0 => {
+                    Some(Some(object))
+                }
                 // A link on the path would give another error.
                 Err(Errno::NOENT) if self.reals.get(requested.root).is_some() => Some(None),
                 Ok(_) | Err(_) => None,
@@ -328,9 +330,11 @@ impl<'a> RootView<'a> {
             return Err(CallError::Failed(format!("the file `{label}` does not exist")));
         };
         match object.kind {
-            Kind::File => {}
-            Kind::Folder => return Err(CallError::Failed(format!("`{label}` is a folder, not a file"))),
-            Kind::Link | Kind::Other(_) => {
+            ObjectKind::File => {}
+            ObjectKind::Folder => {
+                return Err(CallError::Failed(format!("`{label}` is a folder, not a file")));
+            }
+            ObjectKind::Link | ObjectKind::Other(_) => {
                 let text = format!("`{label}` is a {}, not a file", object.kind.as_str());
                 return Err(CallError::Blocked(text));
             }
@@ -347,7 +351,7 @@ impl<'a> RootView<'a> {
         // So the size limit and the number of hard links are checked again.
         let is_size_allowed = |stat| location.rights.allows_size(handle::size_of(stat));
         let is_unchanged = handle::is_same_file(&stat, &object.stat)
-            && Kind::of(&stat) == Kind::File
+            && ObjectKind::of(&stat) == ObjectKind::File
             && (is_size_allowed(&stat) || !is_size_allowed(&object.stat))
             && (stat.st_nlink <= 1 || location.link_count() > 1);
         if !is_unchanged {
@@ -410,11 +414,11 @@ fn stat_path(
     {
         // A single name in an open folder cannot lead to another folder.
         let stat = handle::stat_name(folder, name)?.ok_or(Errno::NOENT)?;
-        return Ok(FileObject { handle: None, kind: Kind::of(&stat), stat });
+        return Ok(FileObject { handle: None, kind: ObjectKind::of(&stat), stat });
     }
     let opened = handle::open_beneath(folder, path, OFlags::PATH, links)?;
     let stat = fstat(&opened)?;
-    Ok(FileObject { handle: Some(opened), kind: Kind::of(&stat), stat })
+    Ok(FileObject { handle: Some(opened), kind: ObjectKind::of(&stat), stat })
 }
 
 /// Removes `.` and `..` from a relative path. Returns `None` if it leaves its start folder.

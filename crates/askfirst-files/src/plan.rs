@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::error::CallError;
 use super::file_call::{DeleteScope, FileCall, TextEdit};
-use super::handle::{Kind, LinkPolicy};
+use super::handle::{LinkPolicy, ObjectKind};
 use super::location::{HandlePolicy, Location};
 use super::place::RootView;
 use super::tree;
@@ -96,11 +96,11 @@ impl RootView<'_> {
     /// Plans a call. Changes nothing.
     pub(crate) fn plan(&self, call: &FileCall) -> Result<Plan, CallError> {
         match call {
-            FileCall::Read { path, .. } => self.plan_one(path, Access::Read, Kind::File, "Read"),
-            FileCall::Find { path, .. } => self.plan_one(path, Access::Read, Kind::File, "Search"),
-            FileCall::Stat { path } => self.plan_one(path, Access::Inspect, Kind::File, "Inspect"),
+            FileCall::Read { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Read"),
+            FileCall::Find { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Search"),
+            FileCall::Stat { path } => self.plan_one(path, Access::Inspect, ObjectKind::File, "Inspect"),
             FileCall::List { path: Some(path), .. } => {
-                self.plan_one(path, Access::Inspect, Kind::File, "List")
+                self.plan_one(path, Access::Inspect, ObjectKind::File, "List")
             }
             FileCall::List { path: None, .. } => Ok(Plan {
                 locations: Vec::new(),
@@ -110,11 +110,11 @@ impl RootView<'_> {
                 receiver: None,
             }),
             FileCall::Attach { path, receiver } => {
-                let plan = self.plan_one(path, Access::Attach, Kind::File, "Attach")?;
+                let plan = self.plan_one(path, Access::Attach, ObjectKind::File, "Attach")?;
                 Ok(Plan { receiver: Some(receiver.clone()), ..plan })
             }
             FileCall::Write { path, content } => {
-                let plan = self.plan_one(path, Access::Write, Kind::File, "Write")?;
+                let plan = self.plan_one(path, Access::Write, ObjectKind::File, "Write")?;
                 let location = plan.first()?;
                 self.refuse_folder(location)?;
                 self.refuse_size(location, content.len() as u64)?;
@@ -122,7 +122,7 @@ impl RootView<'_> {
                 Ok(Plan { verb, ..plan })
             }
             FileCall::Edit { path, edit } => {
-                let plan = self.plan_one(path, Access::Write, Kind::File, "Edit")?;
+                let plan = self.plan_one(path, Access::Write, ObjectKind::File, "Edit")?;
                 let location = plan.first()?;
                 self.refuse_folder(location)?;
                 self.refuse_size(location, location.size())?;
@@ -132,7 +132,9 @@ impl RootView<'_> {
                 };
                 Ok(Plan { verb, ..plan })
             }
-            FileCall::Make { path } => self.plan_one(path, Access::Write, Kind::Folder, "Create the folder"),
+            FileCall::Make { path } => {
+                self.plan_one(path, Access::Write, ObjectKind::Folder, "Create the folder")
+            }
             FileCall::Delete { path, scope } => self.plan_delete(path, *scope),
             FileCall::Move { path, to, .. } => self.plan_move(path, to),
             FileCall::Copy { path, to, .. } => self.plan_copy(path, to),
@@ -143,7 +145,7 @@ impl RootView<'_> {
         &self,
         path: &str,
         access: Access,
-        kind: Kind,
+        kind: ObjectKind,
         verb: &'static str,
     ) -> Result<Plan, CallError> {
         let policy = match access {
@@ -158,9 +160,9 @@ impl RootView<'_> {
 
     fn plan_delete(&self, path: &str, scope: DeleteScope) -> Result<Plan, CallError> {
         let location = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
-        self.check_access(&location, Access::Write, Kind::File)?;
+        self.check_access(&location, Access::Write, ObjectKind::File)?;
         self.refuse_root(&location)?;
-        if location.kind() == Some(Kind::Folder) && scope == DeleteScope::Recursive {
+        if location.kind() == Some(ObjectKind::Folder) && scope == DeleteScope::Recursive {
             tree::check_content(self, &location, None)?;
         }
         let approval = required_approval(&location, Access::Write);
@@ -176,13 +178,13 @@ impl RootView<'_> {
     fn plan_move(&self, path: &str, to: &str) -> Result<Plan, CallError> {
         let from = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
         let to = self.locate(to, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
-        let kind = from.kind().unwrap_or(Kind::File);
+        let kind = from.kind().unwrap_or(ObjectKind::File);
         self.check_access(&from, Access::Write, kind)?;
         self.check_access(&to, Access::Write, kind)?;
         self.refuse_root(&from)?;
         self.refuse_root(&to)?;
-        self.refuse_size(&to, if kind == Kind::File { from.size() } else { 0 })?;
-        if kind == Kind::Folder {
+        self.refuse_size(&to, if kind == ObjectKind::File { from.size() } else { 0 })?;
+        if kind == ObjectKind::Folder {
             if self.real_path(&to)?.starts_with(self.real_path(&from)?) {
                 return Err(CallError::Failed(format!("`{}` is inside `{}`", to.label, from.label)));
             }
@@ -200,9 +202,9 @@ impl RootView<'_> {
     fn plan_copy(&self, path: &str, to: &str) -> Result<Plan, CallError> {
         let from = self.locate(path, LinkPolicy::Follow, HandlePolicy::KeepOpen)?;
         let to = self.locate(to, LinkPolicy::Follow, HandlePolicy::KeepOpen)?;
-        self.check_access(&from, Access::Read, Kind::File)?;
-        self.check_access(&to, Access::Write, Kind::File)?;
-        if from.kind() == Some(Kind::Folder) {
+        self.check_access(&from, Access::Read, ObjectKind::File)?;
+        self.check_access(&to, Access::Write, ObjectKind::File)?;
+        if from.kind() == Some(ObjectKind::Folder) {
             let hint = "list it with list_files, then copy its files one by one";
             let text =
                 format!("`{}` is a folder, but copy_file copies a single file; hint: {hint}", from.label);
@@ -219,7 +221,7 @@ impl RootView<'_> {
     }
 
     /// Checks whether a call may use a location at all. `kind` is the kind of the object that it would create.
-    fn check_access(&self, location: &Location, access: Access, kind: Kind) -> Result<(), CallError> {
+    fn check_access(&self, location: &Location, access: Access, kind: ObjectKind) -> Result<(), CallError> {
         let blocked = |text: String| Err(CallError::Blocked(text));
         let label = &location.label;
         if access == Access::Write || !self.roots.never.reads_all() {
@@ -228,14 +230,14 @@ impl RootView<'_> {
                 self.refuse_never(requested, label, access)?;
             }
         }
-        if let Some(Kind::Other(kind)) = location.kind().filter(|_| access != Access::Inspect) {
+        if let Some(ObjectKind::Other(kind)) = location.kind().filter(|_| access != Access::Inspect) {
             return blocked(format!("`{label}` is a {kind}, not a file"));
         }
         if access == Access::Write && location.rights.mode == PathMode::Ro {
             return blocked(format!("`{label}` is read-only; {}", self.roots.describe()));
         }
         let name = location.path.file_name().unwrap_or_default();
-        let is_file = location.kind().unwrap_or(kind) != Kind::Folder && access != Access::Inspect;
+        let is_file = location.kind().unwrap_or(kind) != ObjectKind::Folder && access != Access::Inspect;
         if is_file && !location.rights.allows_name(name) {
             let allowed = location.rights.describe_suffixes();
             return blocked(format!("the suffix of `{label}` is not allowed; allowed suffixes: {allowed}"));
@@ -274,7 +276,7 @@ impl RootView<'_> {
     }
 
     pub(crate) fn refuse_size(&self, location: &Location, bytes: u64) -> Result<(), CallError> {
-        if location.kind() == Some(Kind::Folder) || location.rights.allows_size(bytes) {
+        if location.kind() == Some(ObjectKind::Folder) || location.rights.allows_size(bytes) {
             return Ok(());
         }
         let max = location.rights.max_file_bytes.unwrap_or_default();
@@ -284,10 +286,10 @@ impl RootView<'_> {
 
     fn refuse_folder(&self, location: &Location) -> Result<(), CallError> {
         match location.kind() {
-            Some(Kind::Folder) => {
+            Some(ObjectKind::Folder) => {
                 Err(CallError::Blocked(format!("`{}` is a folder, not a file", location.label)))
             }
-            Some(Kind::File | Kind::Link | Kind::Other(_)) | None => Ok(()),
+            Some(ObjectKind::File | ObjectKind::Link | ObjectKind::Other(_)) | None => Ok(()),
         }
     }
 

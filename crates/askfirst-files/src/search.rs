@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::error::CallError;
 use super::file_call::PatternKind;
-use super::handle::{self, Kind, size_of};
+use super::handle::{self, ObjectKind, size_of};
 use super::list::GlobFilter;
 use super::location::Location;
 use super::place::RootView;
@@ -51,7 +51,7 @@ impl Search {
     /// Searches one file, or all files below a folder.
     pub(crate) fn run(&self, view: &RootView<'_>, location: &Location) -> Result<Value, CallError> {
         let mut result = SearchResult::default();
-        if location.kind() == Some(Kind::Folder) {
+        if location.kind() == Some(ObjectKind::Folder) {
             let summary = tree::walk(tree::open_folder(view, location)?, &location.label, &mut |entry| {
                 self.visit(view, location, entry, &mut result)
             })?;
@@ -85,9 +85,9 @@ impl Search {
             return Ok(WalkStep::Skip);
         }
         match entry.kind {
-            Kind::Folder => return Ok(WalkStep::Enter),
-            Kind::Link | Kind::Other(_) => return Ok(WalkStep::Skip),
-            Kind::File => {}
+            ObjectKind::Folder => return Ok(WalkStep::Enter),
+            ObjectKind::Link | ObjectKind::Other(_) => return Ok(WalkStep::Skip),
+            ObjectKind::File => {}
         }
         if !self.filter.matches(entry.path) {
             return Ok(WalkStep::Skip);
@@ -116,7 +116,8 @@ impl Search {
         let file = handle::open_file(entry.folder, Path::new(entry.name)).ok()?;
         let stat = fstat(&file).ok()?;
         let is_hard_link = stat.st_nlink > 1 && rights.mode == PathMode::Rw && is_free;
-        let is_allowed = Kind::of(&stat) == Kind::File && rights.allows_size(size_of(&stat)) && !is_hard_link;
+        let is_allowed =
+            ObjectKind::of(&stat) == ObjectKind::File && rights.allows_size(size_of(&stat)) && !is_hard_link;
         is_allowed.then(|| (file, view.label(root, path)))
     }
 

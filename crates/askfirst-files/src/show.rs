@@ -9,7 +9,7 @@ use super::basis::{self, MAX_SHOWN, Observation};
 use super::edit;
 use super::error::CallError;
 use super::file_call::{FileCall, PatternKind, TextEdit};
-use super::handle::Kind;
+use super::handle::ObjectKind;
 use super::kinds::{binary_kind, language};
 use super::location::Location;
 use super::place::RootView;
@@ -119,10 +119,10 @@ fn describe(
 ) -> Result<String, CallError> {
     match location.kind() {
         None => Ok("does not exist".to_owned()),
-        Some(Kind::File) => Ok(format!("file, {}", count(location.size(), "byte"))),
-        Some(Kind::Link) => Ok("link; its target is not changed".to_owned()),
-        Some(Kind::Other(kind)) => Ok(kind.to_owned()),
-        Some(Kind::Folder) => {
+        Some(ObjectKind::File) => Ok(format!("file, {}", count(location.size(), "byte"))),
+        Some(ObjectKind::Link) => Ok("link; its target is not changed".to_owned()),
+        Some(ObjectKind::Other(kind)) => Ok(kind.to_owned()),
+        Some(ObjectKind::Folder) => {
             let (files, folders, bytes) = known.map_or_else(|| tree::count_content(view, location), Ok)?;
             let (files, folders, bytes) =
                 (count(files, "file"), count(folders, "folder"), count(bytes, "byte"));

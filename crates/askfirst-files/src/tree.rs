@@ -10,7 +10,7 @@ use rustix::fs::{Dir, FileType, fstat};
 use rustix::io::Errno;
 
 use super::error::CallError;
-use super::handle::{self, Kind, size_of};
+use super::handle::{self, ObjectKind, size_of};
 use super::location::Location;
 use super::place::{RootView, changed_meanwhile};
 use super::plan::Access;
@@ -29,7 +29,7 @@ pub(crate) struct WalkEntry<'a> {
     pub(crate) name: &'a OsStr,
     /// The path from the start of the walk.
     pub(crate) path: &'a Path,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ObjectKind,
     /// The depth below the start of the walk, starting at 1.
     pub(crate) depth: usize,
 }
@@ -78,15 +78,15 @@ pub(crate) fn walk(
         let folder = dir.fd().map_err(fault)?;
         let kind = match entry.file_type() {
             FileType::Unknown => match handle::stat_name(folder, name) {
-                Ok(Some(stat)) => Kind::of(&stat),
+                Ok(Some(stat)) => ObjectKind::of(&stat),
                 Ok(None) | Err(_) => continue,
             },
-            kind => Kind::of_type(kind),
+            kind => ObjectKind::of_type(kind),
         };
         path.push(name);
         match visit(&WalkEntry { folder, name, path: &path, kind, depth })? {
             WalkStep::Stop => break,
-            WalkStep::Enter if kind == Kind::Folder => {
+            WalkStep::Enter if kind == ObjectKind::Folder => {
                 match handle::open_folder(folder, Path::new(name)).and_then(Dir::new) {
                     // The name stays in the path until the walk leaves the folder.
                     Ok(inner) if depth < MAX_DEPTH => {
@@ -108,7 +108,7 @@ pub(crate) fn open_folder(view: &RootView<'_>, location: &Location) -> Result<Ow
     let Some(object) = &location.object else {
         return Err(CallError::Failed(format!("the folder `{}` does not exist", location.label)));
     };
-    if object.kind != Kind::Folder {
+    if object.kind != ObjectKind::Folder {
         return Err(CallError::Failed(format!(
             "`{}` is a {}, not a folder",
             location.label,
@@ -151,7 +151,7 @@ pub(crate) fn check_content(
         check_entry(view, location, entry, &label)?;
         if let Some(to) = to {
             view.refuse_never(&view.real_path(to)?.join(entry.path), &label, Access::Write)?;
-            if entry.kind == Kind::File {
+            if entry.kind == ObjectKind::File {
                 let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
                 let bytes = stat.as_ref().map_or(0, size_of);
                 if !to.rights.allows_name(entry.name) || !to.rights.allows_size(bytes) {
@@ -184,7 +184,7 @@ fn check_entry(
         rights.mode == PathMode::Rw
             && own.write <= outer.write
             && own.read <= outer.read
-            && (entry.kind == Kind::Folder || rights.allows_name(entry.name))
+            && (entry.kind == ObjectKind::Folder || rights.allows_name(entry.name))
     });
     if is_allowed {
         Ok(())
@@ -201,11 +201,11 @@ pub(crate) fn count_content(view: &RootView<'_>, location: &Location) -> Result<
     let (mut files, mut folders, mut bytes) = (0_u64, 0_u64, 0_u64);
     walk(open_folder(view, location)?, &location.label, &mut |entry| {
         match entry.kind {
-            Kind::Folder => folders += 1,
-            Kind::File | Kind::Link | Kind::Other(_) => files += 1,
+            ObjectKind::Folder => folders += 1,
+            ObjectKind::File | ObjectKind::Link | ObjectKind::Other(_) => files += 1,
         }
         let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
-        bytes += stat.as_ref().filter(|_| entry.kind == Kind::File).map_or(0, size_of);
+        bytes += stat.as_ref().filter(|_| entry.kind == ObjectKind::File).map_or(0, size_of);
         Ok(if files + folders >= MAX_COUNTED { WalkStep::Stop } else { WalkStep::Enter })
     })?;
     Ok((files, folders, bytes))

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::basis;
 use super::error::CallError;
-use super::handle::{self, Kind};
+use super::handle::{self, ObjectKind};
 use super::location::Location;
 use super::place::{RootView, changed_meanwhile};
 
@@ -113,8 +113,8 @@ impl<'a> Target<'a> {
             Err(Errno::LOOP | Errno::NOENT) => return Err(changed_meanwhile(self.label)),
             Err(error) => return Err(fault(error.into())),
         };
-        let kind = Kind::of(&rustix::fs::fstat(&file).map_err(|e| fault(e.into()))?);
-        if kind == Kind::File && basis::digest(&mut file).map_err(fault)? == *shown {
+        let kind = ObjectKind::of(&rustix::fs::fstat(&file).map_err(|e| fault(e.into()))?);
+        if kind == ObjectKind::File && basis::digest(&mut file).map_err(fault)? == *shown {
             Ok(())
         } else {
             Err(changed_meanwhile(self.label))

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::function::{Function, Kind};
+use crate::function::{Function, FunctionKind};
 use crate::parameter::Parameter;
 use crate::settings::Settings;
 
@@ -17,8 +17,8 @@ pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
     let title = format!("Creates the tool for `{}`. Its calls need approval.", function.plain_name());
     let this = hidden("this");
     let (receiver, bounds) = match function.kind {
-        Kind::Free => (None, None),
-        Kind::Method => (
+        FunctionKind::Free => (None, None),
+        FunctionKind::Method => (
             Some(quote!(#this: ::std::sync::Arc<Self>)),
             Some(
                 quote!(where Self: ::core::marker::Sized + ::core::marker::Send + ::core::marker::Sync + 'static),
@@ -48,10 +48,10 @@ pub(crate) fn tool(function: &Function, settings: &Settings) -> TokenStream {
 /// in the error, and the name says what is wrong.
 fn free_function_check(function: &Function) -> Option<TokenStream> {
     match function.kind {
-        Kind::Free => {
+        FunctionKind::Free => {
             Some(quote!(::askfirst::__private::a_tool_needs_a_free_function_or_a_method_with_self! {}))
         }
-        Kind::Method => None,
+        FunctionKind::Method => None,
     }
 }
 
@@ -74,8 +74,8 @@ fn run(function: &Function, this: &Ident) -> TokenStream {
     let name = &function.name;
     let passed = function.parameters.iter().map(|parameter| parameter.pass(&arguments, &invocation));
     let (clone, call) = match function.kind {
-        Kind::Free => (None, quote!(#name(#(#passed),*))),
-        Kind::Method => (
+        FunctionKind::Free => (None, quote!(#name(#(#passed),*))),
+        FunctionKind::Method => (
             Some(quote!(let #this = ::std::sync::Arc::clone(&#this);)),
             quote!(Self::#name(&#this, #(#passed),*)),
         ),

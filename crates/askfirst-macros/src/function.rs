@@ -14,7 +14,7 @@ use crate::parameter::{Argument, Parameter};
 
 /// The kind of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FunctionKind {
     /// A free function.
     Free,
     /// A method that takes `&self`.
@@ -30,7 +30,7 @@ pub(crate) struct Function {
     /// The doc comment: a text, or an expression that gives one.
     pub(crate) doc: TokenStream,
     pub(crate) asyncness: Option<syn::Token![async]>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FunctionKind,
     pub(crate) parameters: Vec<Parameter>,
     /// The span of the return type.
     pub(crate) output: Span,
@@ -40,7 +40,7 @@ impl Function {
     /// Parses the item under the attribute.
     pub(crate) fn read(item: TokenStream) -> syn::Result<Self> {
         let marked =
-            syn::parse2::<Marked>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
+            syn::parse2::<MarkedFunction>(item.clone()).map_err(|fault| match syn::parse2::<Item>(item) {
                 Ok(Item::Fn(_) | Item::Verbatim(_)) | Err(_) => fault,
                 Ok(Item::Impl(_)) => Error::new(
                     Span::call_site(),
@@ -57,11 +57,11 @@ impl Function {
         if marked.body.is_none() {
             faults.at(&marked.end, "a tool needs a function with a body");
         }
-        let (mut kind, mut parameters) = (Kind::Free, Vec::new());
+        let (mut kind, mut parameters) = (FunctionKind::Free, Vec::new());
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => {
-                    kind = Kind::Method;
+                    kind = FunctionKind::Method;
                     check_receiver(receiver, &mut faults);
                 }
                 FnArg::Typed(input) => parameters.extend(faults.keep(Parameter::read(input))),
@@ -99,7 +99,7 @@ impl Function {
 }
 
 /// A marked function whose body is not parsed.
-struct Marked {
+struct MarkedFunction {
     attributes: Vec<Attribute>,
     visibility: Visibility,
     signature: Signature,
@@ -107,7 +107,7 @@ struct Marked {
     end: Option<syn::Token![;]>,
 }
 
-impl Parse for Marked {
+impl Parse for MarkedFunction {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(Self {
             attributes: input.call(Attribute::parse_outer)?,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use askfirst::json::{JsonFault, Strictly};
+use askfirst::json::{JsonFault, StrictJson};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -191,7 +191,7 @@ pub(crate) fn call(line: &[u8]) -> Option<(Id, Value)> {
         id: &'a RawValue,
         #[serde(borrow)]
         method: Cow<'a, str>,
-        params: Strictly,
+        params: StrictJson,
     }
     memchr::memmem::find(line, b"tools/call")?;
     let text = from_utf8(line).ok()?;

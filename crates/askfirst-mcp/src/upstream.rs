@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use askfirst::json::{MAX_VALUES, canonical, count};
-use askfirst::toolset::{BoxFuture, Pinned};
+use askfirst::toolset::{BoxFuture, DefinitionPin};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, CallId, Digest,
     Fact, Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
@@ -255,8 +255,8 @@ impl Toolset for Upstream {
         self.known(name).map(|known| known.definition.clone())
     }
 
-    fn pinned(&self, name: &str) -> Option<Pinned> {
-        self.known(name).map(|known| Pinned { digest: known.digest, risk: known.definition.risk })
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
+        self.known(name).map(|known| DefinitionPin { digest: known.digest, risk: known.definition.risk })
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {

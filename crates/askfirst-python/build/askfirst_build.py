@@ -1,8 +1,8 @@
 """Builds the package: what maturin does, with the `askfirst` program beside the library.
 
-The program makes the walls around what tools start, and is the command line. A library cannot be its own helper, so the
-wheel brings one, with its digest. `pip install .` comes through here; `python askfirst_build.py [cargo arguments]` puts
-the program in place for `maturin develop`.
+The program makes the sandbox around processes that tools start, and is the command line. A library cannot be its own
+helper, so the wheel brings one, with its digest. `pip install .` comes through here; `python askfirst_build.py [cargo
+arguments]` puts the program in place for `maturin develop`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ pub(crate) struct Call {
     raised: Mutex<Option<PyErr>>,
     /// Whether it has been submitted. Before that, nobody can have changed it.
     submitted: AtomicBool,
-    desk: Mutex<Desk>,
+    desk: Mutex<Handover>,
 }
 
 /// The calls of a session that the pipeline has not finished, by id.
@@ -58,7 +58,7 @@ impl Calls {
 
 /// Where the pipeline leaves what may run, and Python what became of it.
 #[derive(Default)]
-struct Desk {
+struct Handover {
     permitted: Option<Box<Invocation>>,
     result: Option<Box<Result<Value, ToolError>>>,
     waker: Option<Waker>,
@@ -231,7 +231,7 @@ impl Call {
         }
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn desk(&self) -> MutexGuard<'_, Handover> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

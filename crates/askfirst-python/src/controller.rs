@@ -21,9 +21,9 @@ use crate::ticket::{End, Ticket, While};
 
 /// Turns requests into decisions.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Controller(Ours<Inner>);
+pub struct Controller(Ours<ControllerParts>);
 
-struct Inner {
+struct ControllerParts {
     controller: ApprovalController,
     approver: Option<Arc<PythonApprover>>,
     origins: Arc<Origins>,
@@ -79,17 +79,17 @@ impl Controller {
             },
         };
         let controller = controller.build();
-        Ok(Self(Ours::new(Inner { controller, approver, origins, next: AtomicU64::new(1) })))
+        Ok(Self(Ours::new(ControllerParts { controller, approver, origins, next: AtomicU64::new(1) })))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        let Some(Inner { approver: Some(approver), .. }) = self.0.here() else { return Ok(()) };
+        let Some(ControllerParts { approver: Some(approver), .. }) = self.0.here() else { return Ok(()) };
         approver.ask.traverse(&visit)?;
         approver.withdraw.traverse(&visit)
     }
 
     fn __clear__(&self) {
-        if let Some(Inner { approver: Some(approver), .. }) = self.0.here() {
+        if let Some(ControllerParts { approver: Some(approver), .. }) = self.0.here() {
             approver.ask.clear();
             approver.withdraw.clear();
         }

@@ -23,14 +23,14 @@ const WRAPPED: &str = "$dict";
 
 /// A value as JSON.
 pub(crate) fn to_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    Reader::default().read(value, 0)
+    ValueReader::default().read(value, 0)
 }
 
 /// A dict, or something whose fields `askfirst._json` knows, as a JSON object.
 pub(crate) fn to_args(value: &Bound<'_, PyAny>) -> PyResult<Args> {
     match value.cast_exact::<PyDict>() {
-        Ok(dict) => Reader::default().object(dict, 0),
-        Err(_) => Reader::default().object(hook(value, "fields")?.cast_exact::<PyDict>()?, 0),
+        Ok(dict) => ValueReader::default().object(dict, 0),
+        Err(_) => ValueReader::default().object(hook(value, "fields")?.cast_exact::<PyDict>()?, 0),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn to_typed<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResul
 
 /// The same, where what looks like a tag is one: for answers about what was shown with tags.
 pub(crate) fn to_typed_as_tagged<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResult<T> {
-    let value = Reader { tags: Tags::Kept, ..Reader::default() }.read(value, 0)?;
+    let value = ValueReader { tags: Tags::Kept, ..ValueReader::default() }.read(value, 0)?;
     serde_json::from_value(value).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn hook<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound
 
 /// Reads a value, and stops when it has read too much: what is shared can be a tree of any size.
 #[derive(Default)]
-struct Reader {
+struct ValueReader {
     values: usize,
     bytes: usize,
     tags: Tags,
@@ -112,7 +112,7 @@ enum Tags {
     Kept,
 }
 
-impl Reader {
+impl ValueReader {
     fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         self.count(1, 0)?;
         if let Ok(text) = value.cast_exact::<PyString>() {
@@ -212,7 +212,7 @@ fn fault(text: &str) -> PyErr {
 #[pyo3(signature = (value, tagged=false))]
 pub(crate) fn to_json(value: &Bound<'_, PyAny>, tagged: bool) -> PyResult<String> {
     let tags = if tagged { Tags::Kept } else { Tags::Wrapped };
-    Ok(Reader { tags, ..Reader::default() }.read(value, 0)?.to_string())
+    Ok(ValueReader { tags, ..ValueReader::default() }.read(value, 0)?.to_string())
 }
 
 /// The plain values that a value is judged, shown and remembered as.

@@ -40,7 +40,7 @@ fn _askfirst(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(convert::plain, module)?)?;
     module.add_function(wrap_pyfunction!(session::submit_together, module)?)?;
-    module.add_function(wrap_pyfunction!(setup::walls, module)?)?;
+    module.add_function(wrap_pyfunction!(setup::sandbox_tier, module)?)?;
     process::hear_of_forks(module)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module.py().import("atexit")?.call_method1("register", (close,))?;

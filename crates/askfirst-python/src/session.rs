@@ -29,9 +29,9 @@ use crate::tools::{Override, Tools};
 
 /// Config, tools, controller and record around one pipeline.
 #[pyclass(frozen, weakref, module = "askfirst")]
-pub struct Session(Ours<Inner>);
+pub struct Session(Ours<SessionParts>);
 
-struct Inner {
+struct SessionParts {
     session: runtime::Session,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
@@ -41,28 +41,28 @@ struct Inner {
     metadata_of: Option<Held>,
     overriding: Option<Arc<Override>>,
     /// Who sees the metadata of every call.
-    seen: Seen,
+    seen: MetadataUse,
 }
 
 /// Whether somebody sees the metadata of calls that need no asking: a record, an override, a view of every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum MetadataUse {
     Always,
     WhenAsked,
 }
 
 /// What is known of a call besides name and arguments.
-enum Known<'a, 'py> {
+enum CallDetails<'a, 'py> {
     Metadata(Option<&'a Bound<'py, PyAny>>),
     /// What a framework knows. Most often nobody wants to hear it.
     Context(&'a Bound<'py, PyAny>),
 }
 
 /// A call as Python gives it: name, arguments, metadata, and who assesses it.
-type Given<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
+type CallArguments<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
 
 /// A call, ready to be judged.
-struct Ready {
+struct PreparedCall {
     context: ApprovalContext,
     call: Arc<Call>,
 }
@@ -126,8 +126,8 @@ impl Session {
         let session = opened.map_err(setup::cannot_open)?;
         let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the tools are missing"))?;
         let during = if session.ledger.is_some() { While::Detached } else { While::Attached };
-        let seen = if looks { Seen::Always } else { Seen::WhenAsked };
-        Ok(Self(Ours::new(Inner {
+        let seen = if looks { MetadataUse::Always } else { MetadataUse::WhenAsked };
+        Ok(Self(Ours::new(SessionParts {
             session,
             tools,
             calls,
@@ -166,7 +166,7 @@ impl Session {
         metadata: Option<Bound<'py, PyAny>>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, Known::Metadata(metadata.as_ref()))
+        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Metadata(metadata.as_ref()))
     }
 
     /// The same for a call that a framework knows more about: the session's `metadata_of` tells it, if anybody asks.
@@ -179,11 +179,11 @@ impl Session {
         context: Bound<'py, PyAny>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, Known::Context(&context))
+        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Context(&context))
     }
 
     /// Takes calls that belong together: all are judged before the first question is asked.
-    fn submit<'py>(&self, py: Python<'py>, calls: Vec<Given<'py>>) -> PyResult<Vec<Ticket>> {
+    fn submit<'py>(&self, py: Python<'py>, calls: Vec<CallArguments<'py>>) -> PyResult<Vec<Ticket>> {
         let inner = self.0.get()?;
         submit(py, calls.into_iter().map(|given| (inner, given)))
     }
@@ -199,7 +199,7 @@ impl Session {
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.0.get()?;
-        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         inner.calls.add(&call);
         context.id = call.id;
@@ -244,22 +244,24 @@ impl Session {
 }
 
 impl Session {
-    fn begin(&self, py: Python<'_>, ready: Ready, known: Known<'_, '_>) -> PyResult<Ticket> {
+    fn begin(&self, py: Python<'_>, ready: PreparedCall, known: CallDetails<'_, '_>) -> PyResult<Ticket> {
         let inner = self.0.get()?;
-        let Ready { mut context, call } = ready;
+        let PreparedCall { mut context, call } = ready;
         let runs_here = inner.tools.runs(&context.tool_name);
         let mut late_context = None;
         match known {
-            Known::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
-            Known::Context(told) if told.is_none() => {}
-            Known::Context(told) if runs_here || inner.seen == Seen::Always || call.assess.is_some() => {
+            CallDetails::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
+            CallDetails::Context(told) if told.is_none() => {}
+            CallDetails::Context(told)
+                if runs_here || inner.seen == MetadataUse::Always || call.assess.is_some() =>
+            {
                 context.metadata = inner.metadata_of(told)?;
             }
-            Known::Context(told) => late_context = Some(told),
+            CallDetails::Context(told) => late_context = Some(told),
         }
         context.id = call.id;
         // The pipeline looks for the call only if someone assesses it in Python, or if it cannot run at once.
-        if inner.seen == Seen::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
+        if inner.seen == MetadataUse::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
             inner.calls.add(&call);
         }
         let asked = Asked::of(call.id, &inner.origins);
@@ -289,7 +291,7 @@ impl Session {
     }
 }
 
-impl Inner {
+impl SessionParts {
     fn held(&self) -> impl Iterator<Item = &Held> {
         let overriding = self.overriding.as_ref().map(|overriding| &overriding.decide);
         self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
@@ -321,7 +323,7 @@ impl Inner {
 pub(crate) fn submit_together<'py>(
     py: Python<'py>,
     sessions: Vec<Bound<'py, Session>>,
-    calls: Vec<Given<'py>>,
+    calls: Vec<CallArguments<'py>>,
 ) -> PyResult<Vec<Ticket>> {
     if sessions.len() != calls.len() {
         return Err(PyValueError::new_err("each call must have its session"));
@@ -332,12 +334,12 @@ pub(crate) fn submit_together<'py>(
 
 fn submit<'a, 'py>(
     py: Python<'py>,
-    calls: impl Iterator<Item = (&'a Inner, Given<'py>)>,
+    calls: impl Iterator<Item = (&'a SessionParts, CallArguments<'py>)>,
 ) -> PyResult<Vec<Ticket>> {
     let (mut contexts, mut taken) = (Vec::new(), Vec::new());
     let origin = Arc::<Origin>::default();
     for (inner, (tool_name, args, metadata, assess)) in calls {
-        let Ready { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         context.id = call.id;
         inner.calls.add(&call);
@@ -368,7 +370,7 @@ fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {
 
 /// Reads what Python gave. Arguments that cannot be judged make a call that is refused, not an exception: the agent
 /// is to hear of it.
-fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<Ready> {
+fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<PreparedCall> {
     let py = args.py();
     let dict = if args.is_exact_instance_of::<PyDict>() { Ok(args) } else { convert::hook(&args, "fields") };
     let (dict, read) = match dict {
@@ -386,7 +388,7 @@ fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -
         Err(error) => return Err(error),
     };
     let context = ApprovalContext::new(tool_name, args);
-    Ok(Ready { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
+    Ok(PreparedCall { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
 }
 
 fn metadata_from(metadata: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {

@@ -1,4 +1,4 @@
-//! What a session is made of: the config, the record, the terminal, the walls.
+//! What a session is made of: the config, the audit log, the terminal, the sandbox.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -9,9 +9,9 @@ use askfirst_config::{
     from_json, load,
 };
 use askfirst_display::redact::Redactor;
+use askfirst_runtime::sandbox::{Helper, probe_machine, use_helper};
 use askfirst_runtime::session::OpenError;
 use askfirst_runtime::tools::catalog::redactor;
-use askfirst_runtime::walls::{Helper, machine, use_helper};
 use askfirst_terminal::{Options, Style, TerminalApprover};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -99,8 +99,8 @@ pub(crate) fn cannot_open(error: OpenError) -> PyErr {
     }
 }
 
-/// Names the program that makes the walls: the one that lies beside the library, if it is the one that came with it.
-/// Nothing happens without one: then no walls hold, and what follows from that is the config's word.
+/// Names the helper of the sandbox: the program beside the library, if it came with the library.
+/// Without a helper there is no sandbox, and the config says what happens then.
 pub(crate) fn find_helper(library: &Path) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -110,12 +110,12 @@ pub(crate) fn find_helper(library: &Path) {
     });
 }
 
-/// Which walls hold here: their tier, or why there are none.
+/// Returns the tier of the sandbox on this machine, or why there is none.
 #[pyfunction]
-pub(crate) fn walls(library: PathBuf) -> (Option<String>, Option<String>) {
+pub(crate) fn sandbox_tier(library: PathBuf) -> (Option<String>, Option<String>) {
     find_helper(&library);
-    match &machine().any {
-        Ok(walls) => (Some(walls.tier().to_string()), None),
+    match &probe_machine().any {
+        Ok(sandbox) => (Some(sandbox.tier().to_string()), None),
         Err(why) => (None, Some(why.clone())),
     }
 }

@@ -42,11 +42,11 @@ pub(crate) enum While {
 
 /// One call on its way, or one question.
 #[pyclass(frozen, weakref, module = "askfirst")]
-pub struct Ticket(Ours<Inner>);
+pub struct Ticket(Ours<TicketParts>);
 
-struct Inner {
+struct TicketParts {
     state: AtomicU8,
-    way: Mutex<Way>,
+    way: Mutex<TicketProgress>,
     during: While,
     origins: Arc<Origins>,
     /// What drives it, unless it could run at once.
@@ -62,17 +62,17 @@ struct Drive {
 }
 
 #[derive(Default)]
-struct Way {
+struct TicketProgress {
     future: Option<BoxFuture<'static, End>>,
     end: Option<End>,
     args: Option<Py<PyAny>>,
     edited: Edited,
-    run: Option<Run>,
+    run: Option<PythonRun>,
     waited: bool,
 }
 
 /// What runs in Python now, and can ask while it runs.
-enum Run {
+enum PythonRun {
     Straight(Running),
     /// Its permit waits in the pipeline's future for the end.
     Parked(Box<Invocation>),
@@ -81,12 +81,12 @@ enum Run {
 /// Tells whoever waits that it is worth looking again.
 #[derive(Default)]
 struct Signal {
-    state: Mutex<Woken>,
+    state: Mutex<WakeState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Woken {
+struct WakeState {
     woken: bool,
     tell: Option<Py<PyAny>>,
 }
@@ -110,13 +110,13 @@ impl Wake for Signal {
 }
 
 impl Signal {
-    fn lock(&self) -> MutexGuard<'_, Woken> {
+    fn lock(&self) -> MutexGuard<'_, WakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn nap(&self, time: Duration) {
         let state = self.lock();
-        let woken = |state: &mut Woken| !state.woken;
+        let woken = |state: &mut WakeState| !state.woken;
         drop(self.changed.wait_timeout_while(state, time, woken));
     }
 }
@@ -138,22 +138,27 @@ impl Ticket {
     ) -> PyResult<Self> {
         let origins = Arc::clone(&asked.origins);
         let drive = Drive { given_up: AtomicBool::new(false), call, _asked: asked, signal: Arc::default() };
-        let way = Way { future: Some(future), ..Way::default() };
+        let way = TicketProgress { future: Some(future), ..TicketProgress::default() };
         let way = Mutex::new(way);
-        let inner = Inner { state: AtomicU8::new(WAIT), way, during, origins, drive: Some(drive) };
+        let inner = TicketParts { state: AtomicU8::new(WAIT), way, during, origins, drive: Some(drive) };
         inner.poll(py)?;
         Ok(Self(Ours::new(inner)))
     }
 
     /// A call that may run now.
     pub(crate) fn run(running: Running, args: Py<PyAny>, origins: Arc<Origins>, during: While) -> Self {
-        let way = Way { run: Some(Run::Straight(running)), args: Some(args), ..Way::default() };
-        let inner = Inner { state: AtomicU8::new(RUN), way: Mutex::new(way), during, origins, drive: None };
+        let way = TicketProgress {
+            run: Some(PythonRun::Straight(running)),
+            args: Some(args),
+            ..TicketProgress::default()
+        };
+        let inner =
+            TicketParts { state: AtomicU8::new(RUN), way: Mutex::new(way), during, origins, drive: None };
         Self(Ours::new(inner))
     }
 }
 
-impl Inner {
+impl TicketParts {
     fn state(&self) -> u8 {
         self.state.load(Ordering::Acquire)
     }
@@ -177,7 +182,7 @@ impl Inner {
                 gate::detach(py, || drive.step(way))
             }
         };
-        if let (RUN, Some(call), Some(Run::Parked(invocation))) = (state, &drive.call, &way.run) {
+        if let (RUN, Some(call), Some(PythonRun::Parked(invocation))) = (state, &drive.call, &way.run) {
             // Without a wait nothing can have changed.
             let args = if way.waited {
                 call.args_of(py, &invocation.call).map(|(args, edited)| (args.into_any().unbind(), edited))
@@ -208,7 +213,7 @@ impl Inner {
     }
 
     /// The way itself, unless another thread is at it.
-    fn way(&self) -> PyResult<MutexGuard<'_, Way>> {
+    fn way(&self) -> PyResult<MutexGuard<'_, TicketProgress>> {
         match self.way.try_lock() {
             Ok(way) => Ok(way),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
@@ -229,16 +234,16 @@ impl Inner {
     }
 
     /// The tool ended: what became of the call.
-    fn end(&self, py: Python<'_>, way: &mut Way, result: Result<Value, ToolError>) -> End {
+    fn end(&self, py: Python<'_>, way: &mut TicketProgress, result: Result<Value, ToolError>) -> End {
         let lost = || {
             let lost = ToolError::Failed("the tool ran, and the call did not end".to_owned());
             End::Outcome(Outcome::Failed(lost))
         };
         match (way.run.take(), &self.drive) {
-            (Some(Run::Straight(running)), _) => End::Outcome(running.finish(result)),
-            (Some(Run::Parked(_)), Some(Drive { call: Some(call), .. })) => {
+            (Some(PythonRun::Straight(running)), _) => End::Outcome(running.finish(result)),
+            (Some(PythonRun::Parked(_)), Some(Drive { call: Some(call), .. })) => {
                 call.ran(result);
-                let step = |way: &mut Way| self.drive.as_ref().map(|drive| drive.step(way));
+                let step = |way: &mut TicketProgress| self.drive.as_ref().map(|drive| drive.step(way));
                 let step = match self.during {
                     While::Attached => step(way),
                     While::Detached => gate::detach(py, || step(way)),
@@ -246,13 +251,13 @@ impl Inner {
                 way.future = None;
                 way.end.take().filter(|_| step == Some(DONE)).unwrap_or_else(lost)
             }
-            (Some(Run::Parked(_)) | None, _) => lost(),
+            (Some(PythonRun::Parked(_)) | None, _) => lost(),
         }
     }
 }
 
 impl Drive {
-    fn step(&self, way: &mut Way) -> u8 {
+    fn step(&self, way: &mut TicketProgress) -> u8 {
         let Some(future) = way.future.as_mut() else { return DONE };
         let waker = Waker::from(Arc::clone(&self.signal));
         let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
@@ -263,7 +268,7 @@ impl Drive {
             }
             Poll::Pending => match self.call.as_ref().and_then(|call| call.permitted()) {
                 Some(invocation) => {
-                    way.run = Some(Run::Parked(invocation));
+                    way.run = Some(PythonRun::Parked(invocation));
                     RUN
                 }
                 None => {
@@ -276,7 +281,7 @@ impl Drive {
 }
 
 /// Takes the question back, and says so to whoever looks.
-fn give_up(way: &mut Way) {
+fn give_up(way: &mut TicketProgress) {
     if way.future.take().is_some() {
         let refusal = Refusal::new("", Cause::Cancelled, "it was cancelled");
         way.end = Some(End::Outcome(Outcome::Denied(refusal)));
@@ -402,8 +407,8 @@ impl Ticket {
         request.id = asking.id;
         let way = inner.way()?;
         let asked = match &way.run {
-            Some(Run::Straight(running)) => running.request_approval(request),
-            Some(Run::Parked(invocation)) => invocation.request_approval(request),
+            Some(PythonRun::Straight(running)) => running.request_approval(request),
+            Some(PythonRun::Parked(invocation)) => invocation.request_approval(request),
             None => return Err(PyRuntimeError::new_err("only a tool that runs can ask")),
         };
         drop(way);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use askfirst::policy::{Case, Needs, NeedsApproval};
+use askfirst::policy::{Case, NeedsApproval, OverrideVerdict};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Digest, Invocation, Risk, Shown,
@@ -119,7 +119,7 @@ fn view_of(said: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessme
 
 /// `PermissionError` means never, for its reason. Any other exception means the same, as a failure.
 fn blocked(error: PyErr, call: &Call) -> Assessment {
-    Assessment::blocked(reason(error, Some(call), "the tool failed while it looked at the call"))
+    Assessment::blocked(reason(error, Some(call), "the tool failed to assess the call"))
 }
 
 fn reason(error: PyErr, call: Option<&Call>, failed: &str) -> String {
@@ -189,9 +189,14 @@ pub(crate) struct Override {
 }
 
 impl NeedsApproval for Override {
-    fn needs_approval(&self, call: &ApprovalContext, assessment: &Assessment, case: Option<&Case>) -> Needs {
+    fn needs_approval(
+        &self,
+        call: &ApprovalContext,
+        assessment: &Assessment,
+        case: Option<&Case>,
+    ) -> OverrideVerdict {
         let own = self.calls.get(call.id);
-        let answer = gate::attach(|py| -> PyResult<Needs> {
+        let answer = gate::attach(|py| -> PyResult<OverrideVerdict> {
             let args = match &own {
                 Some(own) => own.args_to_show(py, call)?,
                 None => convert::object_to_python(py, &call.args)?,
@@ -207,25 +212,27 @@ impl NeedsApproval for Override {
             let said = self.decide.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
             Ok(match view_of(&said, call)?.view {
                 View::Silent => needs(assessment),
-                View::Harmless => Needs::Allow,
-                View::NeedsApproval(_) if said.is_exact_instance_of::<PyBool>() => Needs::Ask,
-                View::NeedsApproval(request) => Needs::AskWith(request),
-                View::Blocked(reason) => Needs::Deny(reason),
+                View::Harmless => OverrideVerdict::Allow,
+                View::NeedsApproval(_) if said.is_exact_instance_of::<PyBool>() => OverrideVerdict::Ask,
+                View::NeedsApproval(request) => OverrideVerdict::AskWith(request),
+                View::Blocked(reason) => OverrideVerdict::Deny(reason),
             })
         });
         match answer {
             Some(Ok(needs)) => needs,
-            Some(Err(error)) => Needs::Deny(reason(error, own.as_deref(), "the decision point failed")),
-            None => Needs::Deny("Python has ended".to_owned()),
+            Some(Err(error)) => {
+                OverrideVerdict::Deny(reason(error, own.as_deref(), "the decision point failed"))
+            }
+            None => OverrideVerdict::Deny("Python has ended".to_owned()),
         }
     }
 }
 
 /// A decision point that has nothing to say leaves the word to the tool, and asks where that is silent too.
-fn needs(assessment: &Assessment) -> Needs {
+fn needs(assessment: &Assessment) -> OverrideVerdict {
     match &assessment.view {
-        View::Harmless => Needs::Allow,
-        View::Silent | View::NeedsApproval(_) => Needs::Ask,
-        View::Blocked(reason) => Needs::Deny(reason.clone()),
+        View::Harmless => OverrideVerdict::Allow,
+        View::Silent | View::NeedsApproval(_) => OverrideVerdict::Ask,
+        View::Blocked(reason) => OverrideVerdict::Deny(reason.clone()),
     }
 }

@@ -1,4 +1,4 @@
-"""The corpus of cases that every door runs, through Python."""
+"""The corpus of cases that every front end runs, through Python."""
 
 import pathlib
 

@@ -111,7 +111,7 @@ def test_a_blocking_callback_does_not_block_the_event_loop(module: Any) -> None:
 
 
 @modules
-def test_a_callback_may_be_an_async_function_or_return_an_awaitable(module: Any) -> None:
+def test_callback_may_be_async_or_return_an_awaitable(module: Any) -> None:
     async def ask(request: Any) -> Any:
         await asyncio.sleep(0)
         return module.ApprovalDecision(approved=True)

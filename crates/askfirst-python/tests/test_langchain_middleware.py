@@ -63,7 +63,7 @@ def test_an_approved_call_runs(way: str) -> None:
 
 
 @both
-def test_a_rejection_is_a_message_to_the_model_and_the_run_goes_on(way: str) -> None:
+def test_rejection_is_a_message_and_the_run_continues(way: str) -> None:
     person = Person(no("not today"), yes())
     steps = [("send", {"to": "ada"})], [("look", {"at": "sky"})]
     result = run(way, ApprovalMiddleware(approval_callback=person), *steps)

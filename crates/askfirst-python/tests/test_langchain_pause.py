@@ -165,7 +165,7 @@ def test_a_paused_async_run() -> None:
     assert asyncio.run(main())["messages"][-1].content == "done" and ran == ["ada"]
 
 
-def test_a_run_that_waits_at_its_callback_needs_no_pause_with_a_checkpointer() -> None:
+def test_run_with_a_callback_needs_no_pause() -> None:
     person = Person(yes())
     middleware = ApprovalMiddleware(approval_callback=person)
     agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
@@ -226,7 +226,7 @@ def test_a_paused_run_goes_on_in_another_process(tmp_path: Path) -> None:
     assert (tmp_path / "ran").read_text() == "7\n"
 
 
-def test_a_run_that_was_killed_while_it_asked_goes_on_and_the_call_runs_once(tmp_path: Path) -> None:
+def test_run_killed_during_a_question_resumes_and_runs_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), "die"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent

@@ -53,7 +53,7 @@ def test_a_denial_is_a_message_to_the_model() -> None:
     assert returns[0][2] == "denied" and "not today" in returns[0][1] and ran == []
 
 
-def test_parallel_calls_come_in_one_dialog_and_each_gets_its_answer() -> None:
+def test_parallel_calls_share_a_dialog_and_get_own_answers() -> None:
     board = Board(lambda request: no("not bob") if request.args["to"] == "bob" else yes())
     calls = [("send", {"to": "ada"}), ("look", {"at": "sky"}), ("send", {"to": "bob"}), ("send", {"to": "eve"})]
     returns = run(ApprovalHandler(approval_callback=board), calls)

@@ -27,7 +27,7 @@ def run(gated: Any, *steps: Any) -> list[tuple[str, Any, str]]:
     return tool_returns(Agent(scripted(*steps), toolsets=[gated]).run_sync("go").all_messages())
 
 
-def test_the_servers_process_is_started_and_its_tools_are_asked_about(tmp_path: Path) -> None:
+def test_server_process_starts_and_its_tools_need_approval(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     person = Person(each=lambda request: no("no secrets") if "secret" in request.args["text"] else yes())
     gated: Any = ApprovalToolset(server, approval_callback=person, tool_configs={"count_notes": {"approval": "none"}})
@@ -52,7 +52,7 @@ def test_a_denied_server_never_sees_the_call(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_a_remembered_yes_does_not_reach_a_tool_that_the_server_changed(tmp_path: Path) -> None:
+def test_remembered_approval_does_not_cover_a_changed_tool(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     person = Person(yes(remember="session"), no("it has changed"))
     gated: Any = ApprovalToolset(server, approval_callback=person)

@@ -44,7 +44,7 @@ asyncio.run(main())
 '''
 
 
-def test_a_run_that_was_killed_while_it_asked_goes_on_and_the_call_runs_once(tmp_path: Path) -> None:
+def test_run_killed_during_a_question_resumes_and_runs_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     here = str(Path(__file__).parent)
     with subprocess.Popen(

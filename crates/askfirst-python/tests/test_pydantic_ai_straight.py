@@ -104,7 +104,7 @@ def test_a_session_that_looks_at_every_call_looks_at_these_too() -> None:
     assert seen == [("act", {"x": "a"}, {"caller": "ada"}), ("act", {"x": "bad"}, {})]
 
 
-def test_whoever_is_asked_hears_who_calls_and_whoever_decides_by_code_too() -> None:
+def test_approver_and_override_get_the_metadata_of_the_call() -> None:
     class Deps:
         session_id, worker_name = "s1", "worker"
 
@@ -133,7 +133,7 @@ def context(deps: Any = None) -> Any:
     return RunContext(deps=deps, model=TestModel(), usage=RunUsage(), run_id="r", tool_call_id="c")
 
 
-def test_deps_that_fail_to_tell_who_calls_ask_nobody_and_run_nothing() -> None:
+def test_failing_deps_ask_no_one_and_run_nothing() -> None:
     import asyncio
 
     class Broken:
@@ -151,7 +151,7 @@ def test_deps_that_fail_to_tell_who_calls_ask_nobody_and_run_nothing() -> None:
     assert asyncio.run(_call(free, context(Broken()))) == "did a"
 
 
-def test_a_tool_that_runs_unasked_may_ask_while_it_runs_and_not_after() -> None:
+def test_allowed_tool_can_ask_only_while_it_runs() -> None:
     import asyncio
 
     person = Person(yes(), no())

@@ -50,7 +50,7 @@ def test_an_approved_call_runs_with_its_arguments() -> None:
     assert person.names == ["delete"] and person.asked[0].args == {"path": "a"}
 
 
-def test_a_denied_call_is_a_message_to_the_model_and_the_run_goes_on() -> None:
+def test_denied_call_is_a_message_and_the_run_continues() -> None:
     person = Person(no("keep it"), yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})], [("read", {"path": "a"})])
     assert [(name, outcome) for name, _, outcome in returns] == [("delete", "denied"), ("read", "success")]
@@ -85,7 +85,7 @@ def test_an_edit_runs_with_what_the_person_put_in() -> None:
     assert returns == [("delete", "deleted b", "success")] and ran == ["b"]
 
 
-def test_a_callback_that_always_edits_the_same_way_comes_to_an_end() -> None:
+def test_callback_that_repeats_its_edit_ends() -> None:
     person = Person(each=lambda request: edit(path="b"))
     assert run(toolset(approval_callback=person), [("delete", {"path": "a"})])[0][1] == "deleted b"
 

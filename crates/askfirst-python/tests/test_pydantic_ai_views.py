@@ -218,7 +218,7 @@ def test_a_marked_function_asks_through_every_wrapper(wrapper: str) -> None:
     assert outcome(gated, name, x=1) == ("did 1", "success") and person.names == [name]
 
 
-def test_tools_that_the_framework_would_defer_are_asked_about_here() -> None:
+def test_deferred_tools_are_asked_about_here() -> None:
     inner: Any = FunctionToolset([Tool(act, requires_approval=True)])
     person = Person(yes())
     gated: Any = ApprovalToolset(inner, approval_callback=person, default_approval="none")

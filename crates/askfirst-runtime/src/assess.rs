@@ -63,7 +63,7 @@ pub(crate) fn look(
     (Arc::new(call), looked.unwrap_or_else(|_| Assessment::blocked(FAILED)))
 }
 
-const FAILED: &str = "the tool failed while it looked at the call";
+const FAILED: &str = "the tool failed to assess the call";
 
 /// Pins the tool's definition, and resolves the links in paths that a rule tests.
 fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy) {
@@ -123,7 +123,7 @@ pub(crate) fn judged<'a>(
     policy: &'a Policy,
 ) -> Judgement<'a> {
     static FAILED: LazyLock<Assessment> =
-        LazyLock::new(|| Assessment::blocked("the decision point failed while it looked at the call"));
+        LazyLock::new(|| Assessment::blocked("the override failed to assess the call"));
     catch_unwind(AssertUnwindSafe(|| judge(call, assessment, policy)))
         .unwrap_or_else(|_| judge(call, &FAILED, policy))
 }

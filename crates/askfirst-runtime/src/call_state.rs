@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::controller::{ApprovalController, Wait};
-use askfirst::machine::{Resolution, Seen};
+use askfirst::machine::{LinesSeen, Resolution};
 use askfirst::ports::{Clock, Durability};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
-use askfirst::withheld::Withheld;
+use askfirst::withheld::WithheldValues;
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
     Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
@@ -32,7 +32,7 @@ pub(crate) enum NextStep {
 
 /// Which entries about a call are in the audit log.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Logged {
+pub(crate) enum LogProgress {
     /// No entry.
     Nothing,
     /// The entry about the request.
@@ -58,9 +58,9 @@ pub(crate) struct PendingCall {
     pub(crate) since: Timestamp,
     pub(crate) decision: Option<ApprovalDecision>,
     shown: Option<Digest>,
-    seen: Option<Seen>,
+    seen: Option<LinesSeen>,
     pub(crate) waited_ms: u64,
-    pub(crate) logged: Logged,
+    pub(crate) logged: LogProgress,
 }
 
 impl PendingCall {
@@ -96,7 +96,7 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
-            logged: Logged::Nothing,
+            logged: LogProgress::Nothing,
         }
     }
 
@@ -119,7 +119,7 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
-            logged: Logged::Nothing,
+            logged: LogProgress::Nothing,
         }
     }
 
@@ -146,7 +146,7 @@ impl PendingCall {
 
     fn take_ruling(&mut self) -> Ruling {
         let taken = self.ruling.take();
-        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was decided before")))
+        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was already decided")))
     }
 
     /// Takes the call out, to judge it again.
@@ -185,7 +185,7 @@ impl PendingCall {
         if let (Some(Ruling::Ask(request)), Some(changed)) = (&mut self.ruling, changed) {
             request
                 .facts
-                .insert(0, Fact::new("asked again", format!("it changed since it was shown: {changed}")));
+                .insert(0, Fact::new("asked again", format!("it has changed since it was shown: {changed}")));
         }
         self
     }
@@ -211,14 +211,14 @@ impl PendingCall {
                 let reason = match decision.cause {
                     Cause::Person => "a person said no",
                     Cause::Memory => "a person said no for this session",
-                    Cause::Mode => "strict mode refuses what would be asked",
+                    Cause::Mode => "strict mode refuses every call that needs approval",
                     Cause::TimeOut => "no one answered in time",
-                    Cause::NobodyToAsk => "it needs approval and nobody can be asked",
+                    Cause::NoOneToAsk => "it needs approval, but no one can be asked",
                     Cause::EndOfInput => "the input ended before an answer",
                     Cause::TerminalLost => "the terminal went away",
                     Cause::ApproverFailed => "the approver failed",
                     Cause::Cancelled => "it was cancelled",
-                    Cause::Policy | Cause::RecordFailed | Cause::NoWalls => "refused",
+                    Cause::Policy | Cause::RecordFailed | Cause::NoSandbox => "refused",
                 };
                 let note = decision.note.filter(|note| note != reason);
                 NextStep::Refuse(Refusal { note, ..self.refusal(decision.cause, reason) })
@@ -243,7 +243,7 @@ impl PendingCall {
         left_out
     }
 
-    fn record(&self, left_out: &[String], withheld: &Withheld<'_>) -> CallRecord {
+    fn record(&self, left_out: &[String], withheld: &WithheldValues<'_>) -> CallRecord {
         let ApprovalContext { tool_name, args, metadata, definition, resolved, id } = &*self.call;
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
@@ -279,12 +279,12 @@ impl PendingCall {
 
     pub(crate) fn requested_record(&self) -> Record {
         let left_out = self.left_out();
-        Record::Requested(Box::new(self.record(&left_out, &Withheld::of(&self.call.args, &left_out))))
+        Record::Requested(Box::new(self.record(&left_out, &WithheldValues::of(&self.call.args, &left_out))))
     }
 
     pub(crate) fn decided_record(&self, cause: Cause, refusal: Option<&Refusal>) -> Record {
         let left_out = self.left_out();
-        let withheld = Withheld::of(&self.call.args, &left_out);
+        let withheld = WithheldValues::of(&self.call.args, &left_out);
         let without = |text: &String| withheld.text(text);
         Record::Decided(Box::new(DecidedRecord {
             call: self.record(&left_out, &withheld),
@@ -310,18 +310,18 @@ impl PendingCall {
     /// Returns the entry that the log still needs when the caller drops the call.
     pub(crate) fn given_up(&mut self, now: Timestamp) -> Option<Record> {
         match self.logged {
-            Logged::Nothing | Logged::Everything => None,
-            Logged::Request => {
+            LogProgress::Nothing | LogProgress::Everything => None,
+            LogProgress::Request => {
                 self.waited_ms = now.0.saturating_sub(self.since.0);
-                let refusal = self.refusal(Cause::Cancelled, "the caller gave up");
+                let refusal = self.refusal(Cause::Cancelled, "the caller canceled it");
                 Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
             }
-            Logged::Decision(since) => Some(Record::Executed(ExecutedRecord {
+            LogProgress::Decision(since) => Some(Record::Executed(ExecutedRecord {
                 call_id: self.call_id.clone(),
                 tool_name: self.call.tool_name.clone(),
                 ended: Ending::Cancelled,
                 result: None,
-                error: Some("the caller gave up while it ran".to_owned()),
+                error: Some("the caller canceled it while it ran".to_owned()),
                 walled: None,
                 took_ms: now.0.saturating_sub(since.0),
             })),
@@ -337,7 +337,7 @@ impl PendingCall {
 }
 
 /// Removes the values of excluded arguments from the reasons.
-fn told(because: &[Because], withheld: &Withheld<'_>) -> Vec<Because> {
+fn told(because: &[Because], withheld: &WithheldValues<'_>) -> Vec<Because> {
     because
         .iter()
         .map(|because| Because { text: withheld.text(&because.text).into(), ..because.clone() })

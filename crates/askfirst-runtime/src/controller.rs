@@ -12,11 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use askfirst::machine::{Answer, Effect, Machine, QuestionId, Resolution, Somebody, Submission, Ticket};
+use askfirst::machine::{Answer, Audience, Effect, Machine, QuestionId, Resolution, Submission, Ticket};
 use askfirst::ports::{Approver, Clock, Presenter, Reply};
 use askfirst::{
     ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Cause, Judgement,
-    MemoryId, Mode, Permit, Remembered, SharedMemory, Shown,
+    MemoryId, Mode, Permit, RememberedDecision, SharedMemory, Shown,
 };
 
 use crate::approver::{Callback, answer_for, answering_for};
@@ -74,9 +74,9 @@ impl Setup {
     /// Builds the controller.
     #[must_use]
     pub fn build(self) -> ApprovalController {
-        let somebody = if self.approver.is_some() { Somebody::There } else { Somebody::Absent };
+        let somebody = if self.approver.is_some() { Audience::There } else { Audience::Absent };
         let machine = Machine::new(self.mode, somebody, self.memory.clone(), self.time_out);
-        let state = State {
+        let state = ControllerState {
             machine,
             slots: HashMap::new(),
             to_show: VecDeque::new(),
@@ -84,7 +84,7 @@ impl Setup {
             closed: false,
             by_denial: false,
         };
-        let desk = Desk {
+        let desk = ControllerCore {
             state: Mutex::new(state),
             changed: Condvar::new(),
             mode: self.mode,
@@ -141,7 +141,7 @@ impl ApprovalController {
 
     /// Returns the decisions that are remembered now.
     #[must_use]
-    pub fn remembered(&self) -> Vec<Remembered> {
+    pub fn remembered(&self) -> Vec<RememberedDecision> {
         let now = self.now();
         self.memory(|memory| memory.list(now).into_iter().cloned().collect())
     }
@@ -203,13 +203,13 @@ impl ApprovalController {
     }
 
     /// Returns the permit of a call that mode or memory approves without asking.
-    pub(crate) fn permit_unasked(
+    pub(crate) fn permit_without_asking(
         &self,
         judgement: &Judgement<'_>,
         call: &Arc<ApprovalContext>,
     ) -> Option<Permit> {
         let now = self.now();
-        self.desk().lock().machine.permit_unasked(judgement, call, now)
+        self.desk().lock().machine.permit_without_asking(judgement, call, now)
     }
 
     /// Submits calls together. Dropping a [`Wait`] cancels its call.
@@ -245,7 +245,7 @@ impl ApprovalController {
         self.desk().clock.now()
     }
 
-    fn desk(&self) -> &Arc<Desk> {
+    fn desk(&self) -> &Arc<ControllerCore> {
         &self.0.0
     }
 }
@@ -257,7 +257,7 @@ impl std::fmt::Debug for ApprovalController {
 }
 
 /// Ends the thread when the last clone of the controller is dropped.
-struct Handle(Arc<Desk>);
+struct Handle(Arc<ControllerCore>);
 
 impl Drop for Handle {
     fn drop(&mut self) {
@@ -269,8 +269,8 @@ impl Drop for Handle {
     }
 }
 
-struct Desk {
-    state: Mutex<State>,
+struct ControllerCore {
+    state: Mutex<ControllerState>,
     changed: Condvar,
     mode: Mode,
     memory: SharedMemory,
@@ -278,7 +278,7 @@ struct Desk {
     clock: Arc<dyn Clock>,
 }
 
-struct State {
+struct ControllerState {
     machine: Machine,
     slots: HashMap<Ticket, Slot>,
     to_show: VecDeque<QuestionId>,
@@ -297,7 +297,7 @@ struct Slot {
 
 type ToPresent = Vec<(Arc<ApprovalRequest>, Option<Arc<dyn Presenter + Sync>>)>;
 
-impl State {
+impl ControllerState {
     /// Returns the requests of a question, each with the presenter of its own ticket. Callers choose call ids, so
     /// these cannot serve as keys.
     fn to_present(&self, id: QuestionId) -> Option<ToPresent> {
@@ -311,13 +311,13 @@ fn present(request: &ApprovalRequest, by: Option<Arc<dyn Presenter + Sync>>) -> 
     by.map(|presenter| presenter.present(request)).unwrap_or_default()
 }
 
-impl Desk {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ControllerCore {
+    fn lock(&self) -> MutexGuard<'_, ControllerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, then carries out the effects that the machine returns: wake, withdraw, show.
-    fn with<T>(self: &Arc<Self>, change: impl FnOnce(&mut State, askfirst::Timestamp) -> T) -> T {
+    fn with<T>(self: &Arc<Self>, change: impl FnOnce(&mut ControllerState, askfirst::Timestamp) -> T) -> T {
         let mut state = self.lock();
         let result = change(&mut state, self.clock.now());
         let (mut wakers, mut withdrawn) = (Vec::new(), Vec::new());
@@ -346,7 +346,7 @@ impl Desk {
             withdrawn.into_iter().for_each(|(id, cause)| caught(|| approver.withdraw(id, cause)));
         }
         if let Some(id) = unshown {
-            self.fail(id, "no thread could be started to ask");
+            self.fail(id, "could not start a thread to ask");
         }
         result
     }
@@ -393,14 +393,14 @@ impl Desk {
     }
 
     fn show(self: &Arc<Self>, id: QuestionId) {
-        let Some(approver) = self.approver.clone() else { return self.fail(id, "nobody can be asked") };
+        let Some(approver) = self.approver.clone() else { return self.fail(id, "no one can be asked") };
         let Some(to_present) = self.lock().to_present(id) else { return };
         let presented = answer_for(self.name(), || {
             // Each request is dropped before the machine adds the presentation to it. Otherwise the machine would copy
             // it.
             to_present.into_iter().map(|(request, by)| present(&request, by)).collect::<Vec<Shown>>()
         });
-        let Ok(shown) = presented else { return self.fail(id, "what to show could not be made") };
+        let Ok(shown) = presented else { return self.fail(id, "the tool could not prepare what to show") };
         let question = self.with(|state, now| state.machine.presented(id, shown, now));
         let Some(question) = question else { return };
         let desk = Arc::downgrade(self);
@@ -429,19 +429,19 @@ fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
     if !decision.approved || decision.edited_args.is_none() {
         return decision;
     }
-    let edited = "the arguments were edited, so this is not approved as it was asked";
+    let edited = "the arguments were edited, so the original request is not approved";
     let note = decision.note.as_ref().map_or_else(|| edited.to_owned(), |note| format!("{note} ({edited})"));
     ApprovalDecision { approved: false, remember: ApprovalScope::None, ..decision }.with_note(note)
 }
 
 fn asks_itself() -> ApprovalDecision {
-    let why = "it was asked by whoever was answering another question of this controller";
+    let why = "an approver that was answering another question of this controller asked it";
     ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
 }
 
 /// A submitted call that waits for its resolution.
 pub(crate) struct Wait {
-    desk: Arc<Desk>,
+    desk: Arc<ControllerCore>,
     ticket: Ticket,
     over: bool,
 }

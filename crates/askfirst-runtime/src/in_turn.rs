@@ -10,9 +10,9 @@ use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 
 /// Asks the first approver that can reach a person.
-pub struct InTurn(Arc<Inner>);
+pub struct InTurn(Arc<InTurnState>);
 
-struct Inner {
+struct InTurnState {
     ways: Vec<Arc<dyn Approver>>,
     /// Questions that have no final answer yet.
     open: Mutex<HashSet<QuestionId>>,
@@ -22,7 +22,7 @@ impl InTurn {
     /// Creates the approver. It tries `ways` in order.
     #[must_use]
     pub fn new(ways: Vec<Arc<dyn Approver>>) -> Self {
-        Self(Arc::new(Inner { ways, open: Mutex::default() }))
+        Self(Arc::new(InTurnState { ways, open: Mutex::default() }))
     }
 }
 
@@ -43,7 +43,7 @@ impl Approver for InTurn {
     }
 }
 
-impl Inner {
+impl InTurnState {
     /// Marks a question as finished. Returns whether it was still open.
     fn over(&self, question: QuestionId) -> bool {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&question)
@@ -55,11 +55,11 @@ impl Inner {
 }
 
 /// Asks the approver at index `at`. `failed` is the combined answer of those before it.
-fn ask(inner: &Arc<Inner>, at: usize, question: Question, reply: Reply, failed: Option<Answer>) {
+fn ask(inner: &Arc<InTurnState>, at: usize, question: Question, reply: Reply, failed: Option<Answer>) {
     let id = question.id;
     let Some(way) = inner.ways.get(at) else {
         inner.over(id);
-        let nobody = || Answer::failed(Cause::NobodyToAsk, "there is no way to ask anybody");
+        let nobody = || Answer::failed(Cause::NoOneToAsk, "no approver is available");
         return reply.send(failed.unwrap_or_else(nobody));
     };
     let (next, again) = (Arc::clone(inner), question.clone());
@@ -77,7 +77,7 @@ fn ask(inner: &Arc<Inner>, at: usize, question: Question, reply: Reply, failed: 
 
 /// Returns whether the next approver should be tried: no one could be asked, or the terminal was lost.
 fn leads_on(answer: &Answer) -> bool {
-    let nobody = |cause: Cause| matches!(cause, Cause::NobodyToAsk | Cause::TerminalLost);
+    let nobody = |cause: Cause| matches!(cause, Cause::NoOneToAsk | Cause::TerminalLost);
     !answer.decisions.is_empty()
         && answer.decisions.iter().all(|decision| !decision.approved && nobody(decision.cause))
 }
@@ -88,7 +88,7 @@ fn joined(before: Option<Answer>, now: Answer) -> Answer {
     let decisions = || before.decisions.iter().chain(&now.decisions);
     let lost = decisions().any(|decision| decision.cause == Cause::TerminalLost);
     let notes: Vec<&str> = decisions().filter_map(|decision| decision.note.as_deref()).collect();
-    Answer::failed(if lost { Cause::TerminalLost } else { Cause::NobodyToAsk }, notes.join("; "))
+    Answer::failed(if lost { Cause::TerminalLost } else { Cause::NoOneToAsk }, notes.join("; "))
 }
 
 #[cfg(test)]

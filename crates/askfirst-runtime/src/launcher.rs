@@ -11,8 +11,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use askfirst::Walls;
-use askfirst::ports::{Access, Ended, Finished, Launch, LaunchFailed, Launcher, Listener, Stream, Walled};
+use askfirst::SandboxStatus;
+use askfirst::ports::{
+    Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, SandboxReport, Stream,
+};
 use askfirst_sandbox::{
     Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
     Spec, Stdin, Stop, Violation,
@@ -29,12 +31,12 @@ const MAX_RETRIES: usize = 3;
 /// Returns whether the sandbox of this machine meets a config. The first call starts a process to find out; later calls
 /// cost nothing.
 #[must_use]
-pub fn sandbox_status(config: &Config) -> Walls {
+pub fn sandbox_status(config: &Config) -> SandboxStatus {
     status(missing_sandbox(config), minimum_tier(config))
 }
 
 /// Returns a function that does the same as [`sandbox_status`] when it is called, which may be later or never.
-pub fn lazy_sandbox_status(config: &Config) -> impl Fn() -> Walls + Send + Sync + use<> {
+pub fn lazy_sandbox_status(config: &Config) -> impl Fn() -> SandboxStatus + Send + Sync + use<> {
     let (missing, tier) = (missing_sandbox(config), minimum_tier(config));
     move || status(missing, tier)
 }
@@ -42,7 +44,7 @@ pub fn lazy_sandbox_status(config: &Config) -> impl Fn() -> Walls + Send + Sync 
 /// Whether a config requires a sandbox, and none works.
 #[must_use]
 pub fn lacks_required_sandbox(config: &Config) -> bool {
-    missing_sandbox(config) == MissingSandbox::Refuse && sandbox_status(config) == Walls::Demanded
+    missing_sandbox(config) == MissingSandbox::Refuse && sandbox_status(config) == SandboxStatus::Demanded
 }
 
 /// Whether a config lets processes run without asking where no sandbox works.
@@ -52,19 +54,18 @@ pub(crate) fn accepts_missing_sandbox(config: &Config) -> bool {
 }
 
 // Old names, for code that has not been updated yet.
-pub(crate) use self::accepts_missing_sandbox as accepts_missing_walls;
 #[doc(hidden)]
 pub use self::{
     SandboxLauncher as WalledLauncher, lacks_required_sandbox as lacks_demanded_walls,
     lazy_sandbox_status as walls_when_asked, sandbox_status as walls,
 };
 
-fn status(missing: MissingSandbox, tier: askfirst_sandbox::Tier) -> Walls {
+fn status(missing: MissingSandbox, tier: askfirst_sandbox::Tier) -> SandboxStatus {
     match missing {
-        MissingSandbox::Accept => Walls::Settled,
-        MissingSandbox::Ask if probe_machine().sandbox(tier).is_err() => Walls::Missing,
-        MissingSandbox::Refuse if probe_machine().sandbox(tier).is_err() => Walls::Demanded,
-        MissingSandbox::Ask | MissingSandbox::Refuse => Walls::Settled,
+        MissingSandbox::Accept => SandboxStatus::Settled,
+        MissingSandbox::Ask if probe_machine().sandbox(tier).is_err() => SandboxStatus::Missing,
+        MissingSandbox::Refuse if probe_machine().sandbox(tier).is_err() => SandboxStatus::Demanded,
+        MissingSandbox::Ask | MissingSandbox::Refuse => SandboxStatus::Settled,
     }
 }
 
@@ -170,7 +171,11 @@ impl SandboxLauncher {
     /// # Errors
     ///
     /// Fails with the reason if the program could not be started.
-    pub fn attach(&self, launch: &Launch, descriptors: Descriptors) -> Result<(Ended, Walled), LaunchFailed> {
+    pub fn attach(
+        &self,
+        launch: &Launch,
+        descriptors: Descriptors,
+    ) -> Result<(ProcessEnd, SandboxReport), LaunchFailed> {
         let spec = spec(launch)?;
         let sandbox = probe_machine().sandbox(minimum_tier(&self.config));
         let sandbox = sandbox.map_err(|why| LaunchFailed(format!("no sandbox works here: {why}")))?;
@@ -182,7 +187,7 @@ impl SandboxLauncher {
             Ok((ended(end), violations))
         };
         let (ended, violations) = self.run_in_sandbox(launch.access, run)?;
-        Ok((ended, Walled { tier: sandbox.tier().to_string(), violations }))
+        Ok((ended, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
 
     /// Derives a profile, runs, and cleans up. Starts again if a file was replaced during the setup of the sandbox.
@@ -265,11 +270,15 @@ fn was_replaced(cause: &std::io::Error) -> bool {
 }
 
 impl Launcher for SandboxLauncher {
-    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+    fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
         self.start(launch, &spec(launch)?, None)
     }
 
-    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
+    fn launch_heard(
+        &self,
+        launch: &Launch,
+        listener: &Arc<dyn Listener>,
+    ) -> Result<ProcessOutput, LaunchFailed> {
         self.start(
             launch,
             &Spec { listener: Some(output_listener(listener)), ..spec(launch)? },
@@ -284,21 +293,23 @@ impl SandboxLauncher {
         launch: &Launch,
         spec: &Spec,
         listener: Option<&Arc<dyn Listener>>,
-    ) -> Result<Finished, LaunchFailed> {
+    ) -> Result<ProcessOutput, LaunchFailed> {
         let sandbox = match probe_machine().sandbox(minimum_tier(&self.config)) {
             Ok(sandbox) => sandbox,
             Err(why) => {
                 return match (missing_sandbox(&self.config), launch.access) {
-                    (MissingSandbox::Accept, Access::Unasked | Access::Standing | Access::Approved)
+                    (MissingSandbox::Accept, Access::WithoutAsking | Access::Standing | Access::Approved)
                     | (MissingSandbox::Ask, Access::Standing | Access::Approved) => {
                         launch_plain(&self.running, spec, listener)
                     }
-                    (MissingSandbox::Ask, Access::Unasked) => {
+                    (MissingSandbox::Ask, Access::WithoutAsking) => {
                         Err(LaunchFailed(format!("no sandbox works here, and no one was asked: {why}")))
                     }
-                    (MissingSandbox::Refuse, Access::Unasked | Access::Standing | Access::Approved) => Err(
-                        LaunchFailed(format!("no sandbox works here, and the config requires one: {why}")),
-                    ),
+                    (MissingSandbox::Refuse, Access::WithoutAsking | Access::Standing | Access::Approved) => {
+                        Err(LaunchFailed(format!(
+                            "no sandbox works here, and the config requires one: {why}"
+                        )))
+                    }
                 };
             }
         };
@@ -308,7 +319,7 @@ impl SandboxLauncher {
             Ok((outcome.finished, outcome.violations))
         };
         let (outcome, violations) = self.run_in_sandbox(launch.access, run)?;
-        Ok(finished(outcome, Walled { tier: sandbox.tier().to_string(), violations }))
+        Ok(finished(outcome, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
 }
 
@@ -326,11 +337,15 @@ impl PlainLauncher {
 }
 
 impl Launcher for PlainLauncher {
-    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+    fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
         launch_plain(&self.running, &spec(launch)?, None)
     }
 
-    fn launch_heard(&self, launch: &Launch, listener: &Arc<dyn Listener>) -> Result<Finished, LaunchFailed> {
+    fn launch_heard(
+        &self,
+        launch: &Launch,
+        listener: &Arc<dyn Listener>,
+    ) -> Result<ProcessOutput, LaunchFailed> {
         launch_plain(
             &self.running,
             &Spec { listener: Some(output_listener(listener)), ..spec(launch)? },
@@ -368,14 +383,14 @@ fn launch_plain(
     running: &LaunchRegistry,
     spec: &Spec,
     listener: Option<&Arc<dyn Listener>>,
-) -> Result<Finished, LaunchFailed> {
+) -> Result<ProcessOutput, LaunchFailed> {
     let _launch = running.begin().ok_or_else(session_ended)?;
     let outcome = running.with(|stop| {
         pass_stop(listener, stop);
         askfirst_sandbox::launch(spec, stop)
     });
     let outcome = outcome.map_err(|e| LaunchFailed(e.to_string()))?;
-    Ok(finished(outcome, Walled { tier: "none".to_owned(), violations: Vec::new() }))
+    Ok(finished(outcome, SandboxReport { tier: "none".to_owned(), violations: Vec::new() }))
 }
 
 fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
@@ -400,24 +415,30 @@ fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
     })
 }
 
-fn ended(end: End) -> Ended {
+fn ended(end: End) -> ProcessEnd {
     match end {
-        End::Exited(code) => Ended::Exited(code),
-        End::Signalled(signal) => Ended::Signalled(signal),
-        End::TimedOut => Ended::TimedOut,
-        End::Stopped => Ended::Stopped,
+        End::Exited(code) => ProcessEnd::Exited(code),
+        End::Signalled(signal) => ProcessEnd::Signalled(signal),
+        End::TimedOut => ProcessEnd::TimedOut,
+        End::Stopped => ProcessEnd::Stopped,
     }
 }
 
-fn finished(outcome: askfirst_sandbox::LaunchOutcome, walled: Walled) -> Finished {
+fn finished(outcome: askfirst_sandbox::LaunchOutcome, report: SandboxReport) -> ProcessOutput {
     let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
-    let lines = walled.violations.iter().flat_map(|line| format!("\n[sandbox: {line}]").into_bytes());
+    let lines = report.violations.iter().flat_map(|line| format!("\n[sandbox: {line}]").into_bytes());
     let mut stderr = [joined(outcome.stderr), survivors_line(&outcome.survivors)].concat();
     stderr.extend(lines);
-    if !walled.violations.is_empty() {
+    if !report.violations.is_empty() {
         stderr.push(b'\n');
     }
-    Finished { ended: ended(outcome.end), dropped, stdout: joined(outcome.stdout), stderr, walled }
+    ProcessOutput {
+        ended: ended(outcome.end),
+        dropped,
+        stdout: joined(outcome.stdout),
+        stderr,
+        walled: report,
+    }
 }
 
 /// Reports processes that could not be killed.

@@ -89,7 +89,7 @@ impl Pipeline {
             let (again, edited_from) = match call.decide(wait, &*self.clock).await {
                 NextStep::Refuse(refusal) => return self.refuse(call, refusal),
                 NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
-                    let refusal = call.refusal(Cause::ApproverFailed, "it was edited again and again");
+                    let refusal = call.refusal(Cause::ApproverFailed, "it was edited too many times");
                     return self.refuse(call, refusal);
                 }
                 NextStep::JudgeEdited(args) => {
@@ -142,6 +142,6 @@ impl Pipeline {
             self.toolset.call(invocation.clone()).await
         };
         let result = CaughtUnwind(Box::pin(running)).await;
-        self.recording().executed(pending, result, invocation.walled(), started)
+        self.recording().executed(pending, result, invocation.sandbox_report(), started)
     }
 }

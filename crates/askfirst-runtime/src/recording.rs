@@ -1,14 +1,14 @@
 //! Writes what happens to a call to the audit log, before and after the call runs.
 
-use askfirst::ports::{Clock, Durability, Keeps, Recorder, Walled};
+use askfirst::ports::{Clock, Durability, Recorder, Retention, SandboxReport};
 use askfirst::record::{Ending, ExecutedRecord, Record};
-use askfirst::withheld::Withheld;
+use askfirst::withheld::WithheldValues;
 use askfirst::{
     ApprovalDecision, Cause, Digest, Outcome, Permit, RecordedPermit, Refusal, Timestamp, ToolError,
 };
 use serde_json::Value;
 
-use crate::call_state::{Logged, PendingCall};
+use crate::call_state::{LogProgress, PendingCall};
 use crate::observer::{Event, Observer};
 use crate::pipeline::Pipeline;
 
@@ -28,7 +28,7 @@ impl Pipeline {
 impl Recording<'_> {
     /// Whether no one keeps or sees entries, so that none need be made.
     fn is_idle(&self) -> bool {
-        self.recorder.keeps() == Keeps::Nothing && self.observer.is_none()
+        self.recorder.keeps() == Retention::Nothing && self.observer.is_none()
     }
 
     fn notify(&self, call: &PendingCall, record: &Record, value: Option<&Value>) {
@@ -42,13 +42,13 @@ impl Recording<'_> {
 
     /// Before a person is asked.
     pub(crate) fn requested(&self, call: &mut PendingCall) -> Result<(), Refusal> {
-        if self.recorder.keeps() == Keeps::Nothing {
+        if self.recorder.keeps() == Retention::Nothing {
             return Ok(());
         }
         self.recorder
             .record(&call.requested_record(), Durability::Written)
             .map_err(|e| call.refusal(Cause::RecordFailed, &e.to_string()))?;
-        call.logged = Logged::Request;
+        call.logged = LogProgress::Request;
         Ok(())
     }
 
@@ -65,18 +65,18 @@ impl Recording<'_> {
             Err(permit) => permit,
         };
         let record = call.decided_record(cause, None);
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         let recorded = permit
             .record(self.recorder, &record, call.durability())
             .map_err(|e| call.refusal(Cause::RecordFailed, &e.to_string()))?;
-        call.logged = Logged::Decision(self.clock.now());
+        call.logged = LogProgress::Decision(self.clock.now());
         self.notify(call, &record, None);
         Ok(recorded)
     }
 
     /// A refusal that cannot be recorded is still a refusal, with that as its cause.
     pub(crate) fn refused(&self, call: &mut PendingCall, refusal: Refusal) -> Refusal {
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         if self.is_idle() {
             return refusal;
         }
@@ -98,7 +98,7 @@ impl Recording<'_> {
     ) -> Result<(), Refusal> {
         call.waited_ms = self.clock.now().0.saturating_sub(call.since.0);
         call.decision = Some(decision.clone());
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         let refusal = (!decision.approved)
             .then(|| call.refusal(decision.cause, "the tool's own question was answered with no"));
         let record = call.decided_record(decision.cause, refusal.as_ref());
@@ -112,10 +112,10 @@ impl Recording<'_> {
         &self,
         call: &mut PendingCall,
         result: Result<Value, ToolError>,
-        walled: Option<&Walled>,
+        report: Option<&SandboxReport>,
         started: Timestamp,
     ) -> Outcome {
-        call.logged = Logged::Everything;
+        call.logged = LogProgress::Everything;
         if self.is_idle() {
             return result.map_or_else(Outcome::Failed, Outcome::Done);
         }
@@ -137,7 +137,7 @@ impl Recording<'_> {
                 ToolError::BadArgs(_) => call.call.args.keys().cloned().collect(),
                 _ => call.left_out(),
             };
-            Withheld::of(&call.call.args, &left_out).text(&error.to_string())
+            WithheldValues::of(&call.call.args, &left_out).text(&error.to_string())
         });
         let record = Record::Executed(ExecutedRecord {
             call_id: call.call_id.clone(),
@@ -145,7 +145,7 @@ impl Recording<'_> {
             ended,
             result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
             error,
-            walled: walled.cloned(),
+            walled: report.cloned(),
             took_ms: self.clock.now().0.saturating_sub(started.0),
         });
         if let Err(e) = self.recorder.record(&record, call.durability()) {

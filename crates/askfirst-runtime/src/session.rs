@@ -10,7 +10,7 @@ use askfirst::policy::NeedsApproval;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
 use askfirst::record::{Record, SessionRecord};
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, Toolset, Walls};
+use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
 use askfirst_config::{
     Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_ROTATE, Fallback, OnDenial,
 };
@@ -19,7 +19,7 @@ use askfirst_display::redact::{BadGlob, Redactor};
 use crate::assess::{Decided, Unknown};
 use crate::clock::SystemClock;
 use crate::controller::ApprovalController;
-use crate::launcher::{WalledLauncher, lacks_demanded_walls, walls_when_asked};
+use crate::launcher::{SandboxLauncher, lacks_required_sandbox, lazy_sandbox_status};
 use crate::ledger::{Ledger, LedgerSettings, SessionId};
 use crate::observer::Observer;
 use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
@@ -60,10 +60,10 @@ pub struct Opening<'a> {
 }
 
 type MakeApprover<'a> = Box<dyn FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a>;
-type WrapTools<'a> = Box<dyn FnOnce(Arc<dyn Toolset>, &Arc<WalledLauncher>) -> Arc<dyn Toolset> + 'a>;
+type WrapTools<'a> = Box<dyn FnOnce(Arc<dyn Toolset>, &Arc<SandboxLauncher>) -> Arc<dyn Toolset> + 'a>;
 
 /// Who answers requests.
-enum Asking<'a> {
+enum ApproverSource<'a> {
     NoOne,
     Approver(MakeApprover<'a>),
     Controller(ApprovalController),
@@ -89,7 +89,7 @@ pub struct SessionBuilder<'a> {
     front_end: &'a str,
     mode: Mode,
     id: Option<String>,
-    asking: Asking<'a>,
+    asking: ApproverSource<'a>,
     log: Log,
     tools: Tools<'a>,
     unknown: Unknown,
@@ -124,7 +124,7 @@ impl<'a> SessionBuilder<'a> {
     /// The approver, made when everything that it needs is there.
     #[must_use]
     pub fn approver(mut self, make: impl FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a) -> Self {
-        self.asking = Asking::Approver(Box::new(make));
+        self.asking = ApproverSource::Approver(Box::new(make));
         self
     }
 
@@ -132,7 +132,7 @@ impl<'a> SessionBuilder<'a> {
     #[must_use]
     pub fn controller(mut self, controller: ApprovalController) -> Self {
         self.mode = controller.mode();
-        self.asking = Asking::Controller(controller);
+        self.asking = ApproverSource::Controller(controller);
         self
     }
 
@@ -154,7 +154,7 @@ impl<'a> SessionBuilder<'a> {
     #[must_use]
     pub fn wrap_tools(
         mut self,
-        wrap: impl FnOnce(Arc<dyn Toolset>, &Arc<WalledLauncher>) -> Arc<dyn Toolset> + 'a,
+        wrap: impl FnOnce(Arc<dyn Toolset>, &Arc<SandboxLauncher>) -> Arc<dyn Toolset> + 'a,
     ) -> Self {
         self.tools = Tools::Config(Some(Box::new(wrap)));
         self
@@ -210,7 +210,7 @@ impl<'a> SessionBuilder<'a> {
         let (config, policy, tools, launcher) = match self.tools {
             Tools::Config(wrap) => {
                 let fails = self.config.main.sandbox.os_sandbox_fallback == Fallback::FailFast;
-                if fails && lacks_demanded_walls(&self.config) {
+                if fails && lacks_required_sandbox(&self.config) {
                     return Err(OpenError::NoSandbox);
                 }
                 let Catalog { config, policy, toolset, launcher } = Catalog::new(self.config)?;
@@ -221,8 +221,8 @@ impl<'a> SessionBuilder<'a> {
                 (config, policy, tools, Some(launcher))
             }
             Tools::Own(tools) => {
-                let policy = self.config.policy(Walls::default());
-                let policy = policy.with_walls_found_by(walls_when_asked(&self.config));
+                let policy = self.config.policy(SandboxStatus::default());
+                let policy = policy.with_sandbox_probe(lazy_sandbox_status(&self.config));
                 (self.config, policy, tools, None)
             }
         };
@@ -257,9 +257,9 @@ impl<'a> SessionBuilder<'a> {
             None => None,
         };
         let controller = match self.asking {
-            Asking::Controller(controller) => controller,
-            Asking::NoOne => controller(&config, self.mode, None, &clock),
-            Asking::Approver(make) => {
+            ApproverSource::Controller(controller) => controller,
+            ApproverSource::NoOne => controller(&config, self.mode, None, &clock),
+            ApproverSource::Approver(make) => {
                 let opening =
                     Opening { config: &config, id: &id, tools: &tools, redactor: &redactor, clock: &clock };
                 controller(&config, self.mode, Some(make(opening)), &clock)
@@ -327,7 +327,7 @@ pub struct Session {
     /// The audit log, if there is one.
     pub ledger: Option<Arc<Ledger>>,
     /// Starts the processes of the config's tools.
-    pub launcher: Option<Arc<WalledLauncher>>,
+    pub launcher: Option<Arc<SandboxLauncher>>,
     /// Finds secrets.
     pub redactor: Arc<Redactor>,
     /// What the user should know before the first call.
@@ -343,7 +343,7 @@ impl Session {
             front_end: "library",
             mode: Mode::Interactive,
             id: None,
-            asking: Asking::NoOne,
+            asking: ApproverSource::NoOne,
             log: Log::Off,
             tools: Tools::Config(None),
             unknown: Unknown::Blocked,

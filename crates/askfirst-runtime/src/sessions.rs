@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use askfirst::{MemoryId, Remembered};
+use askfirst::{MemoryId, RememberedDecision};
 use askfirst_display::redact::{Mark, Redactor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,8 +29,8 @@ enum Ask {
 /// The answer of a session.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
-    Remembered(Vec<Remembered>),
+enum SessionReply {
+    Remembered(Vec<RememberedDecision>),
     Revoked(bool),
 }
 
@@ -40,17 +40,17 @@ pub struct SessionMemory {
     /// The session id.
     pub session: String,
     /// The remembered decisions.
-    pub remembered: Vec<Remembered>,
+    pub remembered: Vec<RememberedDecision>,
 }
 
 /// Why the sessions could not be listed or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionsError {
     /// Other users can access the folder, or it belongs to another user.
-    #[error("`{}` is not a folder of yours alone", .0.display())]
+    #[error("`{}` is not a private folder: only your user may have access to it", .0.display())]
     NotOurs(PathBuf),
     /// The operating system returned an error.
-    #[error("`{}` cannot be used: {}", .0.display(), .1)]
+    #[error("cannot use `{}`: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
 }
 
@@ -104,14 +104,14 @@ fn answer(stream: &UnixStream, controller: &ApprovalController, redactor: &Redac
     let said = match read::<Ask>(stream)? {
         Ask::List => {
             let told = controller.remembered().into_iter().map(|entry| without_secrets(entry, redactor));
-            Said::Remembered(told.collect())
+            SessionReply::Remembered(told.collect())
         }
-        Ask::Revoke(id) => Said::Revoked(controller.revoke(id)),
+        Ask::Revoke(id) => SessionReply::Revoked(controller.revoke(id)),
     };
     write(stream, &said)
 }
 
-fn without_secrets(mut entry: Remembered, redactor: &Redactor) -> Remembered {
+fn without_secrets(mut entry: RememberedDecision, redactor: &Redactor) -> RememberedDecision {
     let args = entry.payload.as_object().cloned().unwrap_or_default();
     let about = redactor.about(&args);
     let clean = |text: &str| about.text_about(&args, text, Mark::Screen).left;
@@ -137,8 +137,8 @@ fn without_secrets(mut entry: Remembered, redactor: &Redactor) -> Remembered {
 /// Fails if other users can access the folder, or if it cannot be read.
 pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
     let found = running(state)?.into_iter().filter_map(|(session, socket)| match ask(&socket, &Ask::List) {
-        Ok(Said::Remembered(remembered)) => Some(SessionMemory { session, remembered }),
-        Ok(Said::Revoked(_)) | Err(_) => None,
+        Ok(SessionReply::Remembered(remembered)) => Some(SessionMemory { session, remembered }),
+        Ok(SessionReply::Revoked(_)) | Err(_) => None,
     });
     Ok(found.collect())
 }
@@ -150,7 +150,7 @@ pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
 pub fn revoke(state: &Path, session: &str, id: MemoryId) -> Result<bool, SessionsError> {
     let socket = running(state)?.into_iter().find(|(name, _)| name == session).map(|(_, socket)| socket);
     let said = socket.map(|socket| ask(&socket, &Ask::Revoke(id)));
-    Ok(matches!(said, Some(Ok(Said::Revoked(true)))))
+    Ok(matches!(said, Some(Ok(SessionReply::Revoked(true)))))
 }
 
 fn running(state: &Path) -> Result<Vec<(String, PathBuf)>, SessionsError> {
@@ -171,7 +171,7 @@ fn running(state: &Path) -> Result<Vec<(String, PathBuf)>, SessionsError> {
     Ok(found)
 }
 
-fn ask(socket: &Path, ask: &Ask) -> std::io::Result<Said> {
+fn ask(socket: &Path, ask: &Ask) -> std::io::Result<SessionReply> {
     let stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

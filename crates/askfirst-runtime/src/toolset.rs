@@ -3,9 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use askfirst::ports::{Clock, Durability, Keeps, RecordFailed, Recorder};
+use askfirst::ports::{Clock, Durability, RecordFailed, Recorder, Retention};
 use askfirst::record::Record;
-use askfirst::toolset::{BoxFuture, CallerThread, Pinned};
+use askfirst::toolset::{BoxFuture, CallerThread, DefinitionPin};
 use askfirst::{
     ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
@@ -45,7 +45,7 @@ impl ApprovalToolset {
             toolset: Arc::new(inner),
             policy,
             controller,
-            recorder: Arc::new(Unrecorded),
+            recorder: Arc::new(NullRecorder),
             session: SessionId::new(clock.now()).as_str().into(),
             clock: Arc::new(clock),
             observer: None,
@@ -231,7 +231,7 @@ impl Toolset for ApprovalToolset {
         self.0.toolset.definition(name)
     }
 
-    fn pinned(&self, name: &str) -> Option<Pinned> {
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         self.0.toolset.pinned(name)
     }
 }
@@ -242,24 +242,24 @@ struct Caught(Arc<dyn Recorder>);
 impl Recorder for Caught {
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
         catch_unwind(AssertUnwindSafe(|| self.0.record(record, durability)))
-            .unwrap_or_else(|_| Err(RecordFailed("whoever keeps it panicked".to_owned())))
+            .unwrap_or_else(|_| Err(RecordFailed("the recorder panicked".to_owned())))
     }
 
-    fn keeps(&self) -> Keeps {
-        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Keeps::Everything)
+    fn keeps(&self) -> Retention {
+        catch_unwind(AssertUnwindSafe(|| self.0.keeps())).unwrap_or(Retention::Everything)
     }
 }
 
 /// A recorder that writes no audit log, for programs that keep their own.
-struct Unrecorded;
+struct NullRecorder;
 
-impl Recorder for Unrecorded {
+impl Recorder for NullRecorder {
     fn record(&self, _: &Record, _: Durability) -> Result<(), RecordFailed> {
         Ok(())
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::Nothing
+    fn keeps(&self) -> Retention {
+        Retention::Nothing
     }
 }
 

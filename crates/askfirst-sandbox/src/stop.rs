@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// ChildStreams every launch that it was passed to, both running and future ones. Clones are the same handle.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<StopState>>,
 }
 
 /// Whether the handle was used, and the pipe that wakes its launches.
 #[derive(Debug, Default)]
-enum State {
+enum StopState {
     #[default]
     Unwatched,
     Watched(PipeReader, PipeWriter),
@@ -35,7 +35,7 @@ impl Stop {
 
     /// ChildStreams the launches. Further calls do nothing.
     pub fn stop(&self) {
-        if let State::Watched(reader, mut writer) = mem::replace(&mut *self.lock(), State::Stopped) {
+        if let StopState::Watched(reader, mut writer) = mem::replace(&mut *self.lock(), StopState::Stopped) {
             // The byte is never read, so it wakes every launch. If the write fails, closing the pipe wakes them.
             drop(writer.write_all(b"!"));
             drop(reader);
@@ -45,26 +45,26 @@ impl Stop {
     /// Whether [`stop`](Self::stop) has been called.
     pub fn is_stopped(&self) -> bool {
         match *self.lock() {
-            State::Stopped => true,
-            State::Unwatched | State::Watched(..) => false,
+            StopState::Stopped => true,
+            StopState::Unwatched | StopState::Watched(..) => false,
         }
     }
 
     pub(crate) fn watch(&self) -> io::Result<Watch> {
         let mut state = self.lock();
         match &*state {
-            State::Stopped => Ok(Watch::Stopped),
-            State::Watched(reader, _) => reader.try_clone().map(Watch::Until),
-            State::Unwatched => {
+            StopState::Stopped => Ok(Watch::Stopped),
+            StopState::Watched(reader, _) => reader.try_clone().map(Watch::Until),
+            StopState::Unwatched => {
                 let (reader, writer) = io::pipe()?;
                 let copy = reader.try_clone()?;
-                *state = State::Watched(reader, writer);
+                *state = StopState::Watched(reader, writer);
                 Ok(Watch::Until(copy))
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, StopState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -45,3 +45,9 @@ pub use rules::{BadPattern, Layer, LayerValues, ShellRule};
 pub use script::{Script, ShellPolicy};
 pub use start::Start;
 pub use world::{Empty, FileInfo, FileKind, Link, Listing, World};
+
+#[doc(hidden)]
+#[allow(non_upper_case_globals, reason = "this constant was a variant")]
+impl Masked {
+    pub const ByWalls: Self = Self::BySandbox;
+}

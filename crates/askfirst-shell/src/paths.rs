@@ -1,7 +1,7 @@
 //! From a word to the places that it names: home, wildcards, `..` and links, from the folder that the command runs in.
 //!
-//! It looks at the disk and changes nothing. What cannot be told is said, never guessed. Links that are swapped later
-//! and hard links are not seen here: they are the walls' affair.
+//! It looks at the disk and changes nothing. It reports a place that it cannot determine and never guesses. The sandbox
+//! covers hard links and links that are swapped later.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -84,14 +84,14 @@ impl Touch {
     }
 }
 
-/// Whether walls hide what is never read from a process.
+/// Whether the sandbox hides files of `never_read` from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Masked {
-    /// Nobody hides it, so a command that reads a whole folder is asked about if such a thing lies in it.
+    /// Nothing hides them, so a command that reads a whole folder with such a file needs approval.
     #[default]
     No,
-    /// Walls hide it.
-    ByWalls,
+    /// The sandbox hides them.
+    BySandbox,
 }
 
 /// The roots, and what holds outside them.
@@ -203,7 +203,7 @@ impl<'a> Reach<'a> {
         if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
             raise(format!("`{text}` contains another root"));
         }
-        if self.masked == Masked::ByWalls || self.roots.reads_all() {
+        if self.masked == Masked::BySandbox || self.roots.reads_all() {
             return;
         }
         let mut left = self.left.get();

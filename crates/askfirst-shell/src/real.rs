@@ -51,19 +51,19 @@ pub(super) fn follow<W: World + ?Sized>(world: &W, folder: &Path, path: &Path) -
 }
 
 /// Where the rest of a way leads after its first link.
-fn followed<W: World + ?Sized>(world: &W, mut at: PathBuf, mut left: VecDeque<Part>) -> Option<PathBuf> {
+fn followed<W: World + ?Sized>(world: &W, mut at: PathBuf, mut left: VecDeque<PathPart>) -> Option<PathBuf> {
     let mut links = 1;
     while let Some(part) = left.pop_front() {
         let name = match part {
-            Part::Root => {
+            PathPart::Root => {
                 at = PathBuf::from("/");
                 continue;
             }
-            Part::Up => {
+            PathPart::Up => {
                 at.pop();
                 continue;
             }
-            Part::Name(name) => name,
+            PathPart::Name(name) => name,
         };
         at.push(&name);
         let Link::To(target) = world.link(&at) else { continue };
@@ -88,28 +88,28 @@ pub(super) fn plain(path: PathBuf) -> PathBuf {
     let mut at = PathBuf::from("/");
     for part in parts(&path) {
         match part {
-            Part::Root => at = PathBuf::from("/"),
-            Part::Up => {
+            PathPart::Root => at = PathBuf::from("/"),
+            PathPart::Up => {
                 at.pop();
             }
-            Part::Name(name) => at.push(name),
+            PathPart::Name(name) => at.push(name),
         }
     }
     at
 }
 
-enum Part {
+enum PathPart {
     Root,
     Up,
     Name(OsString),
 }
 
-fn parts(path: &Path) -> VecDeque<Part> {
+fn parts(path: &Path) -> VecDeque<PathPart> {
     let part = |component: Component<'_>| match component {
-        Component::RootDir | Component::Prefix(_) => Some(Part::Root),
+        Component::RootDir | Component::Prefix(_) => Some(PathPart::Root),
         Component::CurDir => None,
-        Component::ParentDir => Some(Part::Up),
-        Component::Normal(name) => Some(Part::Name(name.to_owned())),
+        Component::ParentDir => Some(PathPart::Up),
+        Component::Normal(name) => Some(PathPart::Name(name.to_owned())),
     };
     path.components().filter_map(part).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use askfirst::machine::{Answer, Member, Question, QuestionId, Somebody};
+use askfirst::machine::{Answer, Audience, Member, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{Approval, Cause};
 use askfirst_display::page::summary;
@@ -42,11 +42,11 @@ struct Job {
 /// The state that the approver and its thread share.
 struct SharedState {
     wake: OwnedFd,
-    state: Mutex<State>,
+    state: Mutex<ApproverState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ApproverState {
     /// Questions that are on screen or waiting.
     open: Vec<QuestionId>,
     /// Open questions that were withdrawn.
@@ -70,8 +70,8 @@ impl TerminalApprover {
 
     /// Whether there is a terminal to ask on.
     #[must_use]
-    pub fn somebody() -> Somebody {
-        if find_terminal().is_some() { Somebody::There } else { Somebody::Absent }
+    pub fn somebody() -> Audience {
+        if find_terminal().is_some() { Audience::There } else { Audience::Absent }
     }
 
     fn enqueue(&self, job: Job) {
@@ -209,7 +209,7 @@ impl PromptTask<'_> {
                 true => NO_TERMINAL_FOR_PERSON,
                 false => NO_TERMINAL,
             };
-            return Some(Answer::failed(Cause::NobodyToAsk, note));
+            return Some(Answer::failed(Cause::NoOneToAsk, note));
         };
         let lost = || Some(Answer::failed(Cause::TerminalLost, "cannot use the terminal"));
         // Declared before `tty`, so that the lock is released only after the terminal is restored.
@@ -275,7 +275,7 @@ impl SharedState {
     }
 }
 
-impl State {
+impl ApproverState {
     fn forget(&mut self, id: QuestionId) {
         if let Some(at) = self.open.iter().position(|known| *known == id) {
             self.open.remove(at);

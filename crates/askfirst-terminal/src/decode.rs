@@ -70,7 +70,7 @@ pub struct Decoder {
     pasting: bool,
 }
 
-enum Step {
+enum DecodeStep {
     /// A key, and its length in bytes.
     Key(Key, usize),
     /// The start of a paste, and its length in bytes.
@@ -90,15 +90,15 @@ impl Decoder {
                 found.push(Input::Paste(text));
             }
             match step(&self.held) {
-                Step::Key(key, length) => {
+                DecodeStep::Key(key, length) => {
                     self.held.drain(..length.min(self.held.len()));
                     found.push(Input::Key(key));
                 }
-                Step::PasteBegins(length) => {
+                DecodeStep::PasteBegins(length) => {
                     self.held.drain(..length.min(self.held.len()));
                     self.pasting = true;
                 }
-                Step::More => break,
+                DecodeStep::More => break,
             }
         }
         if self.held.len() > MAX_HELD {
@@ -139,31 +139,35 @@ impl Decoder {
     }
 }
 
-fn step(held: &[u8]) -> Step {
-    let Some((first, rest)) = held.split_first() else { return Step::More };
+fn step(held: &[u8]) -> DecodeStep {
+    let Some((first, rest)) = held.split_first() else { return DecodeStep::More };
     match first {
         0x1b => sequence(held, rest),
-        0x03 => Step::Key(Key::Interrupt, 1),
-        0x04 => Step::Key(Key::EndOfInput, 1),
-        b'\t' => Step::Key(Key::Tab, 1),
-        b'\r' | b'\n' => Step::Key(Key::Enter, 1),
-        0x7f | 0x08 => Step::Key(Key::Backspace, 1),
-        0x00..=0x1f => Step::Key(Key::Other, 1),
-        0x20..=0x7e => Step::Key(Key::Char(char::from(*first)), 1),
+        0x03 => DecodeStep::Key(Key::Interrupt, 1),
+        0x04 => DecodeStep::Key(Key::EndOfInput, 1),
+        b'\t' => DecodeStep::Key(Key::Tab, 1),
+        b'\r' | b'\n' => DecodeStep::Key(Key::Enter, 1),
+        0x7f | 0x08 => DecodeStep::Key(Key::Backspace, 1),
+        0x00..=0x1f => DecodeStep::Key(Key::Other, 1),
+        0x20..=0x7e => DecodeStep::Key(Key::Char(char::from(*first)), 1),
         0x80..=0xff => character(held),
     }
 }
 
-fn character(held: &[u8]) -> Step {
-    let Some(chunk) = held.utf8_chunks().next() else { return Step::More };
+fn character(held: &[u8]) -> DecodeStep {
+    let Some(chunk) = held.utf8_chunks().next() else { return DecodeStep::More };
     if let Some(c) = chunk.valid().chars().next() {
         let key = if c.is_control() { Key::Other } else { Key::Char(c) };
-        return Step::Key(key, c.len_utf8());
+        return DecodeStep::Key(key, c.len_utf8());
     }
     // A character has at most four bytes. With fewer, the rest may still arrive.
     let unfinished = chunk.invalid().len() == held.len() && held.len() < 4;
     let may_be_text = matches!(held.first(), Some(0xc2..=0xf4));
-    if unfinished && may_be_text { Step::More } else { Step::Key(Key::Other, chunk.invalid().len().max(1)) }
+    if unfinished && may_be_text {
+        DecodeStep::More
+    } else {
+        DecodeStep::Key(Key::Other, chunk.invalid().len().max(1))
+    }
 }
 
 /// The key of a sequence without its prefix.
@@ -184,32 +188,32 @@ fn named(body: &[u8]) -> Key {
     }
 }
 
-fn sequence(held: &[u8], rest: &[u8]) -> Step {
+fn sequence(held: &[u8], rest: &[u8]) -> DecodeStep {
     match rest.first() {
-        None => Step::More,
+        None => DecodeStep::More,
         Some(b'[') => {
             let body = rest.get(1..).unwrap_or_default();
             match body.iter().position(|byte| !(0x20..=0x3f).contains(byte)) {
-                None => Step::More,
-                Some(at) if held.starts_with(PASTE_BEGINS) => Step::PasteBegins(at + 3),
-                Some(at) => Step::Key(named(body.get(..=at).unwrap_or_default()), at + 3),
+                None => DecodeStep::More,
+                Some(at) if held.starts_with(PASTE_BEGINS) => DecodeStep::PasteBegins(at + 3),
+                Some(at) => DecodeStep::Key(named(body.get(..=at).unwrap_or_default()), at + 3),
             }
         }
-        Some(b'O') if rest.len() < 2 => Step::More,
-        Some(b'O') => Step::Key(named(rest.get(1..2).unwrap_or_default()), 3),
+        Some(b'O') if rest.len() < 2 => DecodeStep::More,
+        Some(b'O') => DecodeStep::Key(named(rest.get(1..2).unwrap_or_default()), 3),
         Some(b']' | b'P' | b'_' | b'^' | b'X') => {
             let bell = rest.iter().position(|byte| *byte == 0x07).map(|at| at + 2);
             let end = rest.windows(2).position(|pair| pair == b"\x1b\\").map(|at| at + 3);
             match bell.into_iter().chain(end).min() {
-                Some(length) => Step::Key(Key::Other, length),
-                None => Step::More,
+                Some(length) => DecodeStep::Key(Key::Other, length),
+                None => DecodeStep::More,
             }
         }
-        Some(0x1b) => Step::Key(Key::Other, 1),
+        Some(0x1b) => DecodeStep::Key(Key::Other, 1),
         Some(_) => match step(rest) {
-            Step::Key(_, length) => Step::Key(Key::Other, length + 1),
-            Step::PasteBegins(length) => Step::Key(Key::Other, length + 1),
-            Step::More => Step::More,
+            DecodeStep::Key(_, length) => DecodeStep::Key(Key::Other, length + 1),
+            DecodeStep::PasteBegins(length) => DecodeStep::Key(Key::Other, length + 1),
+            DecodeStep::More => DecodeStep::More,
         },
     }
 }

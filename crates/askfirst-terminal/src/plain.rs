@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use askfirst::machine::{Answer, Question, Seen};
+use askfirst::machine::{Answer, LinesSeen, Question};
 use askfirst::{ApprovalDecision, Cause};
 use askfirst_display::escape::width;
 use askfirst_display::{Page, PageOptions, visible_line};
@@ -28,7 +28,7 @@ pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, sch
     page.highlight_until(start);
     let keys = Keys::new(page.offers.clone(), Renderer::Lines, Duration::ZERO);
     let columns = tty.columns();
-    let seen = Seen { lines: 0, of: 0 };
+    let seen = LinesSeen { lines: 0, of: 0 };
     let (decoder, read_at, field) = (Decoder::default(), Duration::ZERO, String::new());
     let pauses = PauseDetector::default();
     let mut prompt = PlainPrompt {
@@ -67,7 +67,7 @@ struct PlainPrompt<'a, 't> {
     decoder: Decoder,
     read_at: Duration,
     columns: usize,
-    seen: Seen,
+    seen: LinesSeen,
     /// The field of the reason, as it is drawn.
     field: String,
     pauses: PauseDetector,
@@ -209,7 +209,7 @@ impl PlainPrompt<'_, '_> {
         let (lines, of) = (count(lines), count(of));
         // A page that was once seen in full stays seen.
         let whole = self.seen.of > 0 && self.seen.lines == self.seen.of;
-        self.seen = if whole || lines >= of { Seen { lines: of, of } } else { Seen { lines, of } };
+        self.seen = if whole || lines >= of { LinesSeen { lines: of, of } } else { LinesSeen { lines, of } };
         if self.seen.lines == self.seen.of {
             self.keys.mark_end_seen();
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use askfirst::machine::{Question, Seen};
+use askfirst::machine::{LinesSeen, Question};
 use askfirst::{ApprovalDecision, Cause, Timestamp};
 use askfirst_display::{Extent, Line, Page, PageOptions};
 use serde_json::Value;
@@ -160,10 +160,10 @@ impl Ui {
     }
 
     /// The extent to which the page was on screen.
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> LinesSeen {
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         let of = self.page.len(self.room());
-        Seen { lines: count(self.watched.count()), of: count(of) }
+        LinesSeen { lines: count(self.watched.count()), of: count(of) }
     }
 
     /// Handles a new size of the terminal.

@@ -60,12 +60,12 @@ pub(crate) fn withdrawal_line(question: &Question, cause: Cause, redactor: &Reda
         Cause::Policy
         | Cause::Mode
         | Cause::Memory
-        | Cause::NobodyToAsk
+        | Cause::NoOneToAsk
         | Cause::EndOfInput
         | Cause::TerminalLost
         | Cause::ApproverFailed
         | Cause::RecordFailed
-        | Cause::NoWalls => format!("withdrawn, {cause}"),
+        | Cause::NoSandbox => format!("withdrawn, {cause}"),
     };
     let tool = |name: &str| short(&redactor.text(name, Mark::Screen).left, 40);
     let tools: Vec<String> =
@@ -89,11 +89,11 @@ fn decision_words(decision: &ApprovalDecision) -> &'static str {
             | Cause::Mode
             | Cause::Memory
             | Cause::TimeOut
-            | Cause::NobodyToAsk
+            | Cause::NoOneToAsk
             | Cause::ApproverFailed
             | Cause::Cancelled
             | Cause::RecordFailed
-            | Cause::NoWalls => "refused",
+            | Cause::NoSandbox => "refused",
         },
         (false, ApprovalScope::Session | ApprovalScope::Pattern, false) => "refused for the session",
     }

@@ -17,7 +17,7 @@ use crate::request::{ApprovalRequest, Template, simple_approval_request};
 use crate::toolset::{BoxFuture, Invocation, ToolError, Toolset};
 use crate::words::Risk;
 
-type Run = dyn Fn(Invocation) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
+type FunctionBody = dyn Fn(Invocation) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
 type FromArgs<T> = Arc<dyn Fn(&Args) -> T + Send + Sync>;
 
 /// How requests for a function's calls are built.
@@ -96,7 +96,7 @@ impl ApprovalSpec {
 #[derive(Clone)]
 pub struct FunctionTool {
     definition: ToolDefinition,
-    run: Arc<Run>,
+    run: Arc<FunctionBody>,
     approval: Option<ApprovalSpec>,
 }
 

@@ -36,7 +36,7 @@ pub enum Record {
 pub struct SessionRecord {
     /// The program and its version.
     pub program: String,
-    /// The front end that the calls come through.
+    /// The front end that the calls come through. The audit log has this key in every version.
     pub door: String,
     /// The mode.
     pub mode: Mode,
@@ -144,7 +144,8 @@ pub struct ExecutedRecord {
     /// The error, if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The sandbox of the processes that the call started, if it started any.
+    /// The sandbox of the processes that the call started, if it started any. The audit log has this key in every
+    /// version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walled: Option<SandboxReport>,
     /// How long the call ran, in milliseconds.

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 const MAX_LINE: usize = 16 << 20;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct VerdictLine<'a> {
     id: &'a Value,
     verdict: Verdict,
     because: Vec<Because>,
@@ -67,14 +67,22 @@ fn answer(
         Ok(call) => call,
         Err(why) => {
             let because = Because { line: Some(number), ..Because::built_in("standard input", why) };
-            let line =
-                Line { id: &Value::Null, verdict: Verdict::Deny, because: vec![because], request: None };
+            let line = VerdictLine {
+                id: &Value::Null,
+                verdict: Verdict::Deny,
+                because: vec![because],
+                request: None,
+            };
             return writer.write(output, line, &Args::new());
         }
     };
     catalog.decide(call, |Decided { call, judgement, .. }| {
         let (because, request) = (judgement.because(), judgement.request());
-        writer.write(output, Line { id: &id, verdict: judgement.verdict(), because, request }, &call.args)
+        writer.write(
+            output,
+            VerdictLine { id: &id, verdict: judgement.verdict(), because, request },
+            &call.args,
+        )
     })
 }
 
@@ -88,7 +96,12 @@ struct LineWriter<'a> {
 }
 
 impl LineWriter<'_> {
-    fn write(&mut self, output: &mut impl Write, mut line: Line<'_>, args: &Args) -> std::io::Result<()> {
+    fn write(
+        &mut self,
+        output: &mut impl Write,
+        mut line: VerdictLine<'_>,
+        args: &Args,
+    ) -> std::io::Result<()> {
         self.put(&line)?;
         if line.verdict != Verdict::Allow && !self.is_clean(args) {
             self.clean(&mut line, args);
@@ -106,7 +119,7 @@ impl LineWriter<'_> {
         self.hides.get_or_init(|| redactor(&self.catalog.config).unwrap_or_default())
     }
 
-    fn put(&mut self, line: &Line<'_>) -> std::io::Result<()> {
+    fn put(&mut self, line: &VerdictLine<'_>) -> std::io::Result<()> {
         self.line.clear();
         if self.escape {
             crate::print::json_line(&mut self.line, line)?;
@@ -118,7 +131,7 @@ impl LineWriter<'_> {
     }
 
     /// Redacts the texts about a call. The arguments and the payload stay, because the caller asks and remembers with them.
-    fn clean(&self, line: &mut Line<'_>, args: &Args) {
+    fn clean(&self, line: &mut VerdictLine<'_>, args: &Args) {
         let about = self.hides().about(args);
         about.because(args, &mut line.because, Mark::Record);
         let clean = |text: &mut String| *text = about.text_about(args, text, Mark::Record).left;

@@ -19,13 +19,13 @@ use crate::session::{open, read_config_in};
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
 
 /// A sentence of the agent, and the calls that it then makes together.
-struct Step {
+struct DemoStep {
     says: &'static str,
     calls: Vec<(&'static str, Value)>,
 }
 
-fn script() -> Vec<Step> {
-    let one = |says, tool, args| Step { says, calls: vec![(tool, args)] };
+fn script() -> Vec<DemoStep> {
+    let one = |says, tool, args| DemoStep { says, calls: vec![(tool, args)] };
     let shell = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "notes"}));
     vec![
         one("Let me see which notes there are.", "list_files", json!({"path": "notes:"})),
@@ -42,7 +42,7 @@ fn script() -> Vec<Step> {
         ),
         shell("A command that writes. Press `s` to approve it for this session.", "touch today.md"),
         shell("The same command again. If you pressed `s`, it runs without asking.", "touch today.md"),
-        Step {
+        DemoStep {
             says: "Two copies at once: one prompt with a list.",
             calls: vec![
                 ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-1.md"})),
@@ -97,7 +97,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn play(session: &Session, step: &Step) -> Exit {
+fn play(session: &Session, step: &DemoStep) -> Exit {
     out("");
     print_wrapped("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };

@@ -18,13 +18,13 @@ use crate::session::read_config;
 #[derive(Serialize)]
 struct Finding {
     about: &'static str,
-    state: State,
+    state: Health,
     text: String,
 }
 
 #[derive(Serialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum Health {
     Good,
     Weak,
     Bad,
@@ -39,18 +39,18 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     if config.files.is_empty() {
         say(
             "config",
-            State::Weak,
+            Health::Weak,
             "no config: askfirst asks about every call and offers no tools".to_owned(),
         );
     }
     for file in &config.files {
-        say("config", State::Good, format!("{} ({})", file.path.display(), file.layer.as_str()));
+        say("config", Health::Good, format!("{} ({})", file.path.display(), file.layer.as_str()));
     }
     for warning in warnings(&config, Mode::Interactive) {
-        say("config", State::Weak, warning);
+        say("config", Health::Weak, warning);
     }
     for reason in &config.not_offered {
-        say("tools", State::Weak, reason.clone());
+        say("tools", Health::Weak, reason.clone());
     }
     for (state, text) in about_sandbox(&config) {
         say("sandbox", state, text);
@@ -59,29 +59,29 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     let (state, text) = writable(&ledger);
     say("audit log", state, text);
     match std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty") {
-        Ok(_) => say("terminal", State::Good, "available for prompts".to_owned()),
+        Ok(_) => say("terminal", Health::Good, "available for prompts".to_owned()),
         Err(_) => say(
             "terminal",
-            State::Weak,
+            Health::Weak,
             "none: askfirst refuses calls that need approval (exit code 5)".to_owned(),
         ),
     }
     for text in NO_KERNEL {
-        say("limits", State::Weak, (*text).to_owned());
+        say("limits", Health::Weak, (*text).to_owned());
     }
     if common.json {
         crate::print::json(&found);
     } else {
         for finding in &found {
             let word = match finding.state {
-                State::Good => "ok",
-                State::Weak => "note",
-                State::Bad => "BAD",
+                Health::Good => "ok",
+                Health::Weak => "note",
+                Health::Bad => "BAD",
             };
             out(&format!("{word:<5} {:<9} {}", finding.about, finding.text));
         }
     }
-    let bad = found.iter().any(|finding| finding.state == State::Bad);
+    let bad = found.iter().any(|finding| finding.state == Health::Bad);
     Ok(if bad { Exit::Policy } else { Exit::Done })
 }
 
@@ -93,73 +93,74 @@ const NO_KERNEL: [&str; 3] = [
 ];
 
 /// Reports what the sandbox of this machine enforces.
-fn about_sandbox(config: &Config) -> Vec<(State, String)> {
+fn about_sandbox(config: &Config) -> Vec<(Health, String)> {
     let mut findings = Vec::new();
     let machine = probe_machine();
     match (&machine.full, &machine.any) {
         (Ok(sandbox), _) => {
             let landlock = landlock_version().map_or("unknown".to_owned(), |version| version.to_string());
             findings.push((
-                State::Good,
-                format!("full, verified by running a program: {} (Landlock {landlock})", sandbox.way()),
+                Health::Good,
+                format!("full, verified by running a program: {} (Landlock {landlock})", sandbox.backend()),
             ));
-            sandbox.passed_over().iter().for_each(|why| findings.push((State::Weak, why.clone())));
+            sandbox.rejected_backends().iter().for_each(|why| findings.push((Health::Weak, why.clone())));
         }
         (Err(why), Ok(weaker)) => {
-            findings.push((State::Weak, format!("only `content-only` works ({}): {why}", weaker.way())));
+            findings.push((Health::Weak, format!("only `content-only` works ({}): {why}", weaker.backend())));
             let text = "`content-only` does not prevent changes of modes, owners and times, or hide which files exist";
-            findings.push((State::Weak, text.to_owned()));
+            findings.push((Health::Weak, text.to_owned()));
         }
-        (Err(why), Err(_)) => findings.push((State::Weak, format!("no sandbox works: {why}"))),
+        (Err(why), Err(_)) => findings.push((Health::Weak, format!("no sandbox works: {why}"))),
     }
     let (state, text) = match (sandbox_status(config), config.main.sandbox.require_os_sandbox) {
         (SandboxStatus::Settled, Some(false)) => {
-            (State::Weak, "the config lets processes run without a sandbox where none works")
+            (Health::Weak, "the config lets processes run without a sandbox where none works")
         }
         (SandboxStatus::Settled, Some(true) | None) => {
-            (State::Good, "every process that a tool starts runs in the sandbox")
+            (Health::Good, "every process that a tool starts runs in the sandbox")
         }
-        (SandboxStatus::Missing, _) => {
-            (State::Weak, "without an accepted sandbox, askfirst asks about every call that starts a process")
-        }
+        (SandboxStatus::Missing, _) => (
+            Health::Weak,
+            "without an accepted sandbox, askfirst asks about every call that starts a process",
+        ),
         (SandboxStatus::Demanded, _) => {
-            (State::Bad, "the config requires a sandbox, but none works: no process starts")
+            (Health::Bad, "the config requires a sandbox, but none works: no process starts")
         }
     };
     findings.push((state, text.to_owned()));
     let there = SYSTEM_PATHS.into_iter().filter(|path| Path::new(path).exists()).collect::<Vec<_>>();
     findings
-        .push((State::Good, format!("every program can also read, besides the roots: {}", there.join(" "))));
+        .push((Health::Good, format!("every program can also read, besides the roots: {}", there.join(" "))));
     findings.push((
-        State::Good,
+        Health::Good,
         "the memory limit applies to each process (RLIMIT_DATA), not to all processes together".to_owned(),
     ));
     if is_root() {
         let text = "askfirst runs as root: if one ordinary user owns all roots, programs run as that user";
-        findings.push((State::Weak, text.to_owned()));
+        findings.push((Health::Weak, text.to_owned()));
         let text = "otherwise programs stay root without capabilities: only mounts protect root's files, and the \
                     number of processes is not limited";
-        findings.push((State::Weak, text.to_owned()));
+        findings.push((Health::Weak, text.to_owned()));
     }
     findings
 }
 
-fn writable(ledger: &Path) -> (State, String) {
+fn writable(ledger: &Path) -> (Health, String) {
     let nearest = ledger.ancestors().skip(1).find(|folder| folder.exists());
     match (std::fs::symlink_metadata(ledger), nearest) {
         (Ok(file), _) if file.is_file() && file.mode() & 0o077 == 0 => {
-            (State::Good, format!("{} ({} bytes)", ledger.display(), file.len()))
+            (Health::Good, format!("{} ({} bytes)", ledger.display(), file.len()))
         }
-        (Ok(_), _) => (State::Bad, format!("{} is not a file that only you can access", ledger.display())),
+        (Ok(_), _) => (Health::Bad, format!("{} is not a file that only you can access", ledger.display())),
         (Err(_), Some(folder)) if !can_be_filled(folder) => {
             let text =
                 format!("cannot create {}: no file can be created in {}", ledger.display(), folder.display());
-            (State::Bad, text)
+            (Health::Bad, text)
         }
         (Err(_), Some(folder)) => {
-            (State::Good, format!("will be created at {} (in {})", ledger.display(), folder.display()))
+            (Health::Good, format!("will be created at {} (in {})", ledger.display(), folder.display()))
         }
-        (Err(e), None) => (State::Bad, format!("cannot create {}: {e}", ledger.display())),
+        (Err(e), None) => (Health::Bad, format!("cannot create {}: {e}", ledger.display())),
     }
 }
 

@@ -108,7 +108,7 @@ fn command(call: &ApprovalContext, toolset: &dyn Toolset) -> Option<Value> {
 }
 
 /// One row of the table.
-struct Line {
+struct TableRow {
     verdict: String,
     text: String,
     why: String,
@@ -127,7 +127,7 @@ fn print_command(explanation: &Explanation, assessment: &Assessment, command: &V
         wrapped("  folder   ", folder);
     }
     out("");
-    let mut lines: Vec<Line> = texts("rows").iter().filter_map(Value::as_object).map(row).collect();
+    let mut lines: Vec<TableRow> = texts("rows").iter().filter_map(Value::as_object).map(row).collect();
     lines.extend(texts("redirections").iter().filter_map(Value::as_object).map(row));
     let widest = lines.iter().map(|line| width(&line.text)).max().unwrap_or(0).min(WIDEST);
     for line in &lines {
@@ -151,12 +151,12 @@ fn print_command(explanation: &Explanation, assessment: &Assessment, command: &V
     print_looked_at(explanation);
 }
 
-fn row(row: &Args) -> Line {
+fn row(row: &Args) -> TableRow {
     let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let via: Vec<&str> =
         row.get("via").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let started = if via.is_empty() { String::new() } else { format!(" (through {})", via.join(", ")) };
-    Line {
+    TableRow {
         verdict: text("verdict"),
         text: escaped(&text("text").replace('\n', " ")),
         why: text("why") + &started,
@@ -165,7 +165,7 @@ fn row(row: &Args) -> Line {
 }
 
 /// Prints verdict, text and reason side by side, and wraps long texts.
-fn print_row(line: &Line, widest: usize) {
+fn print_row(line: &TableRow, widest: usize) {
     let why = match &line.rule {
         Some(rule) => format!("{} - {rule}", line.why),
         None => line.why.clone(),

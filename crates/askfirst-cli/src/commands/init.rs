@@ -44,40 +44,40 @@ impl Default for Answers {
 }
 
 /// A kind of project: the file that identifies it, and its common commands.
-struct Kind {
+struct ProjectKind {
     sign: &'static str,
     name: &'static str,
     work: &'static [&'static str],
 }
 
-const KINDS: [Kind; 9] = [
-    Kind {
+const KINDS: [ProjectKind; 9] = [
+    ProjectKind {
         sign: "Cargo.toml",
         name: "Rust",
         work: &["cargo check", "cargo build", "cargo test", "cargo clippy", "cargo fmt"],
     },
-    Kind { sign: "pnpm-lock.yaml", name: "pnpm", work: &["pnpm test", "pnpm build", "pnpm lint"] },
-    Kind { sign: "yarn.lock", name: "Yarn", work: &["yarn test", "yarn build", "yarn lint"] },
-    Kind {
+    ProjectKind { sign: "pnpm-lock.yaml", name: "pnpm", work: &["pnpm test", "pnpm build", "pnpm lint"] },
+    ProjectKind { sign: "yarn.lock", name: "Yarn", work: &["yarn test", "yarn build", "yarn lint"] },
+    ProjectKind {
         sign: "package.json",
         name: "Node",
         work: &["npm test", "npm run build", "npm run lint", "npm run test"],
     },
-    Kind { sign: "uv.lock", name: "uv", work: &["uv run pytest"] },
-    Kind {
+    ProjectKind { sign: "uv.lock", name: "uv", work: &["uv run pytest"] },
+    ProjectKind {
         sign: "pyproject.toml",
         name: "Python",
         work: &["pytest", "python -m pytest", "ruff check", "ruff format", "mypy"],
     },
-    Kind { sign: "go.mod", name: "Go", work: &["go build", "go test", "go vet", "go fmt"] },
-    Kind { sign: "Makefile", name: "make", work: &["make test", "make check", "make build"] },
-    Kind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
+    ProjectKind { sign: "go.mod", name: "Go", work: &["go build", "go test", "go vet", "go fmt"] },
+    ProjectKind { sign: "Makefile", name: "make", work: &["make test", "make check", "make build"] },
+    ProjectKind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
 ];
 
 /// Asks the questions, writes the config and asks for trust. With `print`, only prints the config with default answers.
 pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
     let folder = std::env::current_dir().context("cannot find the working directory")?;
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
+    let kinds: Vec<&ProjectKind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
     let git = folder.join(".git").exists();
     if print {
         crate::print::result(&text(Answers::default(), &kinds, git));
@@ -94,7 +94,7 @@ pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
         err("hint: use `askfirst init --print` to print a config with the default answers");
         return Ok(Exit::NoOne);
     };
-    let Some(answers) = ask(&mut Desk::new(tty)?, &folder, &kinds)? else {
+    let Some(answers) = ask(&mut SetupTerminal::new(tty)?, &folder, &kinds)? else {
         out("no config was written");
         return Ok(Exit::NoOne);
     };
@@ -110,12 +110,12 @@ pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
 }
 
 /// A terminal where a person answers questions line by line.
-struct Desk {
+struct SetupTerminal {
     lines: BufReader<std::fs::File>,
     screen: std::fs::File,
 }
 
-impl Desk {
+impl SetupTerminal {
     fn new(tty: std::fs::File) -> std::io::Result<Self> {
         Ok(Self { screen: tty.try_clone()?, lines: BufReader::new(tty) })
     }
@@ -148,7 +148,7 @@ impl Desk {
     }
 }
 
-fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option<Answers>> {
+fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyhow::Result<Option<Answers>> {
     use Choice::{Asked, Never, WithoutAsking};
     desk.say(&format!(
         "A config for {}. Press Enter for the first answer; you can change everything later.",
@@ -189,7 +189,7 @@ fn ask(desk: &mut Desk, folder: &Path, kinds: &[&Kind]) -> anyhow::Result<Option
 }
 
 /// Returns the text of the config.
-fn text(answers: Answers, kinds: &[&Kind], git: bool) -> String {
+fn text(answers: Answers, kinds: &[&ProjectKind], git: bool) -> String {
     let approval = |choice: Choice| match choice {
         Choice::WithoutAsking => "none",
         Choice::Asked | Choice::Never => "required",

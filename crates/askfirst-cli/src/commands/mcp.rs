@@ -21,7 +21,7 @@ use askfirst_runtime::session::Opening;
 use askfirst_runtime::sessions::Listening;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use self::known::Known;
+use self::known::KnownTools;
 use crate::args::{Common, McpFlags, ModeFlags};
 use crate::asking::{self, Asker};
 use crate::exit::Exit;
@@ -174,7 +174,7 @@ fn serve(
     server: &McpServer,
     child: &mut Child,
 ) -> anyhow::Result<Exit> {
-    let opened = Opened::new(common, mode, config, std::slice::from_ref(server))?;
+    let opened = GatewaySession::new(common, mode, config, std::slice::from_ref(server))?;
     let gateway = opened.gateway(server)?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
@@ -231,17 +231,17 @@ fn client_is_gone() -> bool {
 }
 
 /// The session that all gateways of this process share.
-struct Opened {
+struct GatewaySession {
     session: Session,
     policy: Policy,
     state: PathBuf,
     /// The approver that asks the client, if it is one of the approvers.
     elicit: Option<Arc<Elicit>>,
-    known: Arc<Known>,
+    known: Arc<KnownTools>,
     _listening: Option<Listening>,
 }
 
-impl Opened {
+impl GatewaySession {
     fn new(common: &Common, mode: ModeFlags, config: Config, servers: &[McpServer]) -> anyhow::Result<Self> {
         let policy = config.policy(askfirst::SandboxStatus::Settled);
         let state = Places::from_env().state;
@@ -254,7 +254,7 @@ impl Opened {
             asked.approver
         };
         let builder = Session::builder(config).front_end("mcp").wrap_tools(|tools, _| {
-            let tools = Arc::new(Known::new(tools));
+            let tools = Arc::new(KnownTools::new(tools));
             known = Some(Arc::clone(&tools));
             tools
         });

@@ -64,21 +64,21 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     let state = Places::from_env().state;
     let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
     let _listening = listen(&session, &state);
-    let run = Run { session: &session, common, redactor, live };
+    let run = ActiveRun { session: &session, common, redactor, live };
     let exit = run.calls(&lines_of(input));
     end_commands(&session);
     Ok(exit)
 }
 
 /// A run in progress.
-struct Run<'a> {
+struct ActiveRun<'a> {
     session: &'a Session,
     common: &'a Common,
     redactor: Arc<Redactor>,
     live: Arc<LiveRows>,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     fn calls(&self, lines: &Receiver<Item>) -> Exit {
         let Self { session, common, .. } = self;
         let mut exit = Exit::Done;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::Approval;
 use askfirst_config::{AskBy, Config, PathMode, Places};
-use askfirst_mcp::serve::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, Running, Server};
 use askfirst_runtime::Session;
 use askfirst_runtime::session::Opening;
 
-use crate::args::{Common, ListenFlags, ModeFlags, Way};
+use crate::args::{ApproverChoice, Common, ListenFlags, ModeFlags};
 use crate::asking::{self, Asker};
 use crate::commands::mcp::http::front;
 use crate::exit::Exit;
@@ -21,7 +21,7 @@ pub fn serve(
     common: &Common,
     address: &ListenFlags,
     mode: ModeFlags,
-    ask_by: &[Way],
+    ask_by: &[ApproverChoice],
 ) -> anyhow::Result<Exit> {
     let state = Places::from_env().state;
     let ways: Vec<AskBy> = ask_by.iter().map(|way| asking::of(*way)).collect();

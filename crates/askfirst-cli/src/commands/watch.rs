@@ -8,7 +8,7 @@ use askfirst::ports::Approver;
 use askfirst_config::Places;
 use askfirst_display::escape::escaped;
 use askfirst_display::redact::Redactor;
-use askfirst_runtime::watch::{Desk, Left, Look, Takes};
+use askfirst_runtime::watch::{Desk, DisplaySettings, Left, Takes};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -48,7 +48,7 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// Builds a prompt that redacts secrets and checks edited arguments like the session that asks.
-fn prompt(style: Style, look: &Look, takes: Takes) -> Option<Arc<dyn Approver>> {
+fn prompt(style: Style, look: &DisplaySettings, takes: Takes) -> Option<Arc<dyn Approver>> {
     let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
     let options = Options { style, preview_lines: look.preview_lines, redactor: Arc::new(redactor) };
     let schemas = Schemas::new(move |tool| takes.of(tool));

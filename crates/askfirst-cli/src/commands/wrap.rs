@@ -1,7 +1,7 @@
 //! `mcp wrap` and `mcp unwrap`: put the gateway in front of the servers in a client's config, or remove it.
 
 use anyhow::Context;
-use askfirst_mcp::wrap::{Way, rewrite as rewritten};
+use askfirst_mcp::clients::{Way, rewrite as rewritten};
 use serde_json::json;
 
 use crate::args::{Common, Rewrite};

@@ -13,7 +13,7 @@ use askfirst::{
     Invocation, Mode, Outcome, SandboxStatus, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
-use askfirst_mcp::serve::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, Running, Server};
 use askfirst_runtime::assess::{Decided, Unknown, decide};
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde::Deserialize;

@@ -1,5 +1,7 @@
 //! Rules about the code itself, checked by tests.
 
+mod names;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,10 +135,10 @@ fn every_file_starts_with_its_purpose() {
 #[test]
 fn unsafe_code_is_only_in_the_sandbox() {
     let word = concat!("un", "safe ");
-    let walls = root().join("crates/askfirst-sandbox");
+    let sandbox = root().join("crates/askfirst-sandbox");
     let found = rust().into_iter().filter(|(path, text)| {
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        !path.starts_with(&walls)
+        !path.starts_with(&sandbox)
             && !path.components().any(|part| part.as_os_str() == "ui")
             && code
                 .into_iter()

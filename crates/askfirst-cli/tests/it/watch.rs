@@ -173,7 +173,7 @@ fn killed_watcher_counts_as_lost_and_the_next_is_asked() {
     assert!(!server.text().0);
     // A second watcher does not take over.
     let mut other = Terminal::start(&place, &["watch"]);
-    other.wait_for("another `askfirst watch` runs already");
+    other.wait_for("another `askfirst watch` is already running");
     assert_eq!(other.end().0, 2);
     server.end();
 }

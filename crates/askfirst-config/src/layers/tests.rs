@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use askfirst::{Approval, ApprovalContext, Args, Assessment, Digest, Verdict, Walls, judge};
+use askfirst::{Approval, ApprovalContext, Args, Assessment, Digest, SandboxStatus, Verdict, judge};
 use serde_json::json;
 
 use super::{LoadOptions, ProjectTrust, from_json, load, load_with};
@@ -18,7 +18,7 @@ const MANAGED: &str = "etc/askfirst.yaml";
 
 fn verdict(config: &Config, tool: &str) -> Verdict {
     let call = ApprovalContext::new(tool, Args::new());
-    judge(&call, &Assessment::silent(), &config.policy(Walls::Settled)).verdict()
+    judge(&call, &Assessment::silent(), &config.policy(SandboxStatus::Settled)).verdict()
 }
 
 fn trust_project(world: &World) {
@@ -69,7 +69,7 @@ fn untrusted_project_cannot_hide_arguments() {
     let hidden = |config: &Config| {
         let args = json!({"to": "ada", "path": "x"}).as_object().unwrap().clone();
         let call = ApprovalContext::new("pay", args);
-        judge(&call, &Assessment::silent(), &config.policy(Walls::Settled)).exclude_keys()
+        judge(&call, &Assessment::silent(), &config.policy(SandboxStatus::Settled)).exclude_keys()
     };
     let config = world.load().unwrap();
     assert_eq!(hidden(&config), Vec::<String>::new());
@@ -169,7 +169,10 @@ fn untrusted_project_cannot_describe_calls() {
     world.write(PROJECT, "version: 1\ntools: { pay: { description: \"harmless\" }, \"*\": { description: \"nothing to see\" } }\n");
     let described = |config: &Config| {
         let call = ApprovalContext::new("pay", Args::new());
-        judge(&call, &Assessment::silent(), &config.policy(Walls::Settled)).request().unwrap().description
+        judge(&call, &Assessment::silent(), &config.policy(SandboxStatus::Settled))
+            .request()
+            .unwrap()
+            .description
     };
     let config = world.load().unwrap();
     assert_eq!(described(&config), "pay()");
@@ -298,7 +301,7 @@ fn digest_covers_content_and_layers() {
     let untrusted = world.load().unwrap().digest;
     trust_project(&world);
     let trusted = world.load().unwrap();
-    assert_eq!(trusted.policy(Walls::Settled).digest(), Some(trusted.digest));
+    assert_eq!(trusted.policy(SandboxStatus::Settled).digest(), Some(trusted.digest));
     world.write(PROJECT, "version: 1 \n");
     trust_project(&world);
     let changed = world.load().unwrap().digest;
@@ -371,7 +374,7 @@ fn tool_that_is_not_offered_is_denied() {
     let allowed = ["other", "read_file", "mcp__github__list"].map(|tool| verdict(&config, tool));
     assert_eq!(allowed, [Verdict::Allow; 3]);
     let call = ApprovalContext::new("wc", Args::new());
-    let (silent, policy) = (Assessment::silent(), config.policy(Walls::Settled));
+    let (silent, policy) = (Assessment::silent(), config.policy(SandboxStatus::Settled));
     let because = judge(&call, &silent, &policy).because().swap_remove(0);
     assert_eq!((&*because.rule, because.line, &*because.text), ("only_tools", Some(3), "[other]"));
 }

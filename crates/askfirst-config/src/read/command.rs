@@ -6,7 +6,7 @@ use askfirst::Args;
 use askfirst::when::Glob;
 use serde_json::Value as Json;
 
-use super::{Reader, text, texts};
+use super::{ConfigReader, text, texts};
 use crate::node::{Entry, Node, Value};
 use crate::quote::escape;
 use crate::settings::{ArgKind, ArgSpec, CommandTool};
@@ -32,7 +32,7 @@ pub(crate) const BUILT_IN_TOOLS: &[&str] = &[
     "attach_file",
 ];
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_command_tool(&mut self, entry: &Entry, rule: &str) -> Option<CommandTool> {
         let node = &entry.value;
         let Some(command) = node.get("command") else {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reader, text, texts};
+use super::{ConfigReader, text, texts};
 use crate::node::{Entry, Node, Value};
 use crate::quote::escape;
 use crate::settings::{AskBy, McpServer, Upstream};
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_servers(&mut self, node: Option<&Node>) -> BTreeMap<String, McpServer> {
         let entries = node.map(Node::entries).unwrap_or_default();
         entries.iter().filter_map(|entry| Some((entry.key.clone(), self.read_server(entry)?))).collect()

@@ -18,7 +18,7 @@ use askfirst::{Approval, Because, Risk, Rules};
 
 use super::check;
 use super::fault::Fault;
-use super::keys::{KEYS, Kind};
+use super::keys::{KEYS, ValueKind};
 use super::node::{Node, Position, Source, Value};
 use super::scalar;
 use super::settings::{OnDenial, Origin, Settings, SyncRule};
@@ -51,12 +51,12 @@ pub(crate) struct ReadResult {
 pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) -> ReadResult {
     let faults = check::check(root, source, dialect);
     let file = source.file.display().to_string().into();
-    let mut reader = Reader { source, file, base, dialect, faults, warnings: Vec::new() };
+    let mut reader = ConfigReader { source, file, base, dialect, faults, warnings: Vec::new() };
     if root.get("version").is_none() && dialect == Dialect::File {
         reader.warn(&Position::start(), MISSING_VERSION, "add `version: 1` at the top");
     }
     let settings = reader.read_settings(root);
-    let Reader { mut faults, warnings, .. } = reader;
+    let ConfigReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| (fault.line, fault.column));
     faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
     ReadResult { settings, warnings, faults }
@@ -68,7 +68,7 @@ pub(crate) const MISSING_VERSION: &str = "missing key `version`";
 /// The error about an empty `command`.
 const NO_PROGRAM: &str = "`command` names no program";
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     source: &'a Source,
     /// The path of the config file, as shown in reasons.
     file: std::sync::Arc<str>,
@@ -78,7 +78,7 @@ struct Reader<'a> {
     warnings: Vec<Fault>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn fault(&mut self, position: &Position, message: impl Into<String>) {
         self.faults.push(self.source.fault(position, message));
     }
@@ -147,8 +147,10 @@ impl Reader<'_> {
     /// Collects the keys that the config sets. Skips keys below a user-defined name.
     fn collect_origins(&self, root: &Node) -> std::collections::BTreeMap<String, Origin> {
         let plain = KEYS.iter().filter(|key| {
-            let is_leaf =
-                !matches!(key.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases);
+            let is_leaf = !matches!(
+                key.kind,
+                ValueKind::Section | ValueKind::NameMap | ValueKind::SectionList | ValueKind::Cases
+            );
             is_leaf && key.path != "version" && !key.path.contains(['*', '['])
         });
         plain

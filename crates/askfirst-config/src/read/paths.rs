@@ -7,14 +7,14 @@ use std::path::{Component, Path, PathBuf};
 
 use askfirst::when::Glob;
 
-use super::Reader;
+use super::ConfigReader;
 use crate::node::Node;
 use crate::quote::escape;
 
 /// The maximum number of links in one path. Linux has the same limit.
 const MAX_LINKS: usize = 40;
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// Returns the absolute path that a text names, without following links.
     pub(super) fn read_path(&mut self, node: &Node) -> Option<PathBuf> {
         let text = node.as_text()?;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::{Reader, approval, size, text, texts};
+use super::{ConfigReader, approval, size, text, texts};
 use crate::node::{Entry, Node};
 use crate::quote::escape;
 use crate::settings::{Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier};
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
         let Some(node) = node else { return SandboxConfig::default() };
         let paths = self.read_roots(node.get("paths"));

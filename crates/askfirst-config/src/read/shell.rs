@@ -5,14 +5,14 @@ use askfirst::when::Glob;
 use askfirst_shell::ShellRule;
 use askfirst_shell::rule_matches;
 
-use super::{Reader, approval, count, duration, risk, size, text, texts};
+use super::{ConfigReader, approval, count, duration, risk, size, text, texts};
 use crate::disk::Disk;
 use crate::node::Node;
 use crate::quote::{escape, find_closest};
 use crate::settings::{Limits, SandboxConfig, ShellConfig};
 use crate::words;
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_shell(&mut self, node: &Node, sandbox: &SandboxConfig) -> ShellConfig {
         let default = ShellConfig::default();
         let rules = node.get("rules").map(Node::items).unwrap_or_default();

@@ -7,13 +7,13 @@ use askfirst::when::Glob;
 use askfirst::{Approval, Case, ToolEntry};
 use serde_json::{Map, Value as Json};
 
-use super::{Dialect, Reader, approval, risk, text, texts};
+use super::{ConfigReader, Dialect, approval, risk, text, texts};
 use crate::keys;
 use crate::node::{Entry, Node, Value};
 use crate::quote::escape;
 use crate::settings::CommandTool;
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_tools(
         &mut self,
         node: Option<&Node>,

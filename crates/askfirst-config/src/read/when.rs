@@ -3,11 +3,11 @@
 use askfirst::Approval;
 use askfirst::when::{Condition, Glob, Test};
 
-use super::Reader;
+use super::ConfigReader;
 use crate::node::{Node, Value};
 use crate::quote::escape;
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     pub(super) fn read_when(&mut self, node: Option<&Node>, approval: Option<Approval>) -> Vec<Condition> {
         let mut conditions = Vec::new();
         for entry in node.map(Node::entries).unwrap_or_default() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::schema;
 use crate::file;
-use crate::keys::{self, KEYS, Kind};
+use crate::keys::{self, KEYS, ValueKind};
 use crate::node::Source;
 use crate::testing::{World, example};
 
@@ -39,7 +39,10 @@ fn every_key_has_a_parent_section() {
             key.path.strip_suffix("[]").or_else(|| key.path.rsplit_once('.').map(|(parent, _)| parent));
         let parent = keys::find(parent.unwrap_or_default()).unwrap_or_else(|| panic!("{}", key.path));
         assert!(
-            matches!(parent.kind, Kind::Section | Kind::NameMap | Kind::SectionList | Kind::Cases),
+            matches!(
+                parent.kind,
+                ValueKind::Section | ValueKind::NameMap | ValueKind::SectionList | ValueKind::Cases
+            ),
             "{} is below a value",
             key.path
         );

@@ -62,7 +62,7 @@ struct Replacement {
 
 /// Consecutive lines that are equal on both sides.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+struct EqualLines {
     old: u32,
     new: u32,
     len: u32,
@@ -151,7 +151,7 @@ fn keep_equal(numbered: &NumberedLines, keep: &mut impl FnMut(u32, u32)) {
     }
     find_equal(&old.ids, &new.ids, (0, 0), 0, &mut counts, &mut runs);
     drop(counts);
-    for Run { old: old_from, new: new_from, len } in runs {
+    for EqualLines { old: old_from, new: new_from, len } in runs {
         for at in 0..len {
             let (old_at, new_at) =
                 (old.places.get(index(old_from + at)), new.places.get(index(new_from + at)));
@@ -162,11 +162,11 @@ fn keep_equal(numbered: &NumberedLines, keep: &mut impl FnMut(u32, u32)) {
     }
 }
 
-fn add(runs: &mut Vec<Run>, (old, new): (usize, usize), len: usize) {
+fn add(runs: &mut Vec<EqualLines>, (old, new): (usize, usize), len: usize) {
     let (old, new, len) = (count(old), count(new), count(len));
     match runs.last_mut() {
         Some(last) if last.old + last.len == old && last.new + last.len == new => last.len += len,
-        Some(_) | None if len > 0 => runs.push(Run { old, new, len }),
+        Some(_) | None if len > 0 => runs.push(EqualLines { old, new, len }),
         Some(_) | None => {}
     }
 }
@@ -181,7 +181,7 @@ fn find_equal(
     from: (usize, usize),
     depth: usize,
     counts: &mut [Occurrence],
-    runs: &mut Vec<Run>,
+    runs: &mut Vec<EqualLines>,
 ) {
     let head = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());

@@ -6,10 +6,10 @@ use askfirst::{Args, Because, Fact, Outcome, Refusal, ToolError};
 use askfirst_shell::Deciding;
 use serde_json::Value;
 
-use super::names::{self, Reach};
+use super::names::{self, HiddenValues};
 use super::span::{self, MaskedText, SecretKind, Span};
 use super::values::Values;
-use super::{Inner, MAX_DEPTH, Mark, Redaction, Redactor, shapes};
+use super::{MAX_DEPTH, Mark, Redaction, Redactor, RedactorState, shapes};
 
 /// The number of characters that give a secret away. A shorter secret is hidden only where it is a word of its own.
 const MIN_PREFIX: usize = 4;
@@ -153,7 +153,7 @@ impl Redactor {
         let known: Vec<String> =
             held.chain(found.into_iter().filter(is_own)).map(|(_, secret)| secret).collect();
         let own = Values::new(&known).unwrap_or_default();
-        Self(Arc::new(Inner { own, ..self.sparing_these(deciding) }))
+        Self(Arc::new(RedactorState { own, ..self.sparing_these(deciding) }))
     }
 
     /// A redactor whose guesses hide no part that decides about a call.
@@ -165,8 +165,8 @@ impl Redactor {
         Self(Arc::new(self.sparing_these(self.deciding(args))))
     }
 
-    fn sparing_these(&self, deciding: Arc<Deciding>) -> Inner {
-        Inner {
+    fn sparing_these(&self, deciding: Arc<Deciding>) -> RedactorState {
+        RedactorState {
             names: self.0.names.clone(),
             values: Arc::clone(&self.0.values),
             own: Values::default(),
@@ -248,7 +248,7 @@ impl Redactor {
     fn held_by(
         &self,
         item: &Value,
-        named: Option<(SecretKind, Reach)>,
+        named: Option<(SecretKind, HiddenValues)>,
         depth: usize,
         held: &mut Vec<(SecretKind, String)>,
     ) {
@@ -265,7 +265,7 @@ impl Redactor {
             (Value::String(text), Some((kind, reach))) if names::hides(text, reach) => {
                 held.push((kind, text.clone()))
             }
-            (Value::Number(number), Some((kind, Reach::Configured | Reach::All))) => {
+            (Value::Number(number), Some((kind, HiddenValues::Configured | HiddenValues::All))) => {
                 held.push((kind, number.to_string()));
             }
             (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {}

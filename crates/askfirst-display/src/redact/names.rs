@@ -6,7 +6,7 @@ use super::span::SecretKind;
 
 /// The values that a name hides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum HiddenValues {
     /// Every value, because the config names it.
     Configured,
     /// Texts and numbers.
@@ -34,9 +34,9 @@ impl Names {
         self.globs.as_ref().is_some_and(|globs| globs.is_match(name))
     }
 
-    pub(super) fn reach(&self, name: &str) -> Option<(SecretKind, Reach)> {
+    pub(super) fn reach(&self, name: &str) -> Option<(SecretKind, HiddenValues)> {
         if self.is_configured(name) {
-            return Some((SecretKind::Argument, Reach::Configured));
+            return Some((SecretKind::Argument, HiddenValues::Configured));
         }
         // A longer name is not the name of an argument.
         if name.len() > 200 {
@@ -56,8 +56,8 @@ impl Names {
             return None;
         }
         match self.reach(name)? {
-            (kind, Reach::Configured | Reach::All | Reach::Texts) => Some(kind),
-            (_, Reach::Keys | Reach::NoPaths) => None,
+            (kind, HiddenValues::Configured | HiddenValues::All | HiddenValues::Texts) => Some(kind),
+            (_, HiddenValues::Keys | HiddenValues::NoPaths) => None,
         }
     }
 }
@@ -92,27 +92,27 @@ const KEYS: [&str; 12] = [
     "account_key",
 ];
 
-fn built_in(name: &str) -> Option<(SecretKind, Reach)> {
+fn built_in(name: &str) -> Option<(SecretKind, HiddenValues)> {
     let any = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let last = |word: &str| name == word || name.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
     if any(&PASSWORDS) || last("pass") {
-        Some((SecretKind::Password, Reach::All))
+        Some((SecretKind::Password, HiddenValues::All))
     } else if last("pwd") || last("pw") {
-        Some((SecretKind::Password, Reach::NoPaths))
+        Some((SecretKind::Password, HiddenValues::NoPaths))
     } else if any(&KEYS) {
-        Some((SecretKind::ApiKey, Reach::All))
+        Some((SecretKind::ApiKey, HiddenValues::All))
     } else if any(&["credential"]) {
-        Some((SecretKind::Credential, Reach::All))
+        Some((SecretKind::Credential, HiddenValues::All))
     } else if last("secret") || last("secrets") || name.starts_with("secret_") {
-        Some((SecretKind::Secret, Reach::All))
+        Some((SecretKind::Secret, HiddenValues::All))
     } else if any(&["token"]) && !any(&["tokeniz"]) || last("jwt") {
-        Some((SecretKind::Token, Reach::Texts))
+        Some((SecretKind::Token, HiddenValues::Texts))
     } else if last("authorization") {
-        Some((SecretKind::Authorization, Reach::All))
+        Some((SecretKind::Authorization, HiddenValues::All))
     } else if last("cookie") || last("cookies") {
-        Some((SecretKind::Cookie, Reach::All))
+        Some((SecretKind::Cookie, HiddenValues::All))
     } else if last("key") {
-        Some((SecretKind::ApiKey, Reach::Keys))
+        Some((SecretKind::ApiKey, HiddenValues::Keys))
     } else {
         None
     }
@@ -133,11 +133,11 @@ pub(super) fn is_about_a_secret(name: &str) -> bool {
 }
 
 /// Whether a name hides a text.
-pub(super) fn hides(text: &str, reach: Reach) -> bool {
+pub(super) fn hides(text: &str, reach: HiddenValues) -> bool {
     match reach {
-        Reach::Configured | Reach::All | Reach::Texts => !text.is_empty(),
-        Reach::Keys => looks_like_a_key(text),
-        Reach::NoPaths => !text.is_empty() && !text.starts_with(['/', '.', '~']),
+        HiddenValues::Configured | HiddenValues::All | HiddenValues::Texts => !text.is_empty(),
+        HiddenValues::Keys => looks_like_a_key(text),
+        HiddenValues::NoPaths => !text.is_empty() && !text.starts_with(['/', '.', '~']),
     }
 }
 

@@ -29,7 +29,7 @@ macro_rules! user {
     };
 }
 
-struct Shape {
+struct SecretShape {
     kind: SecretKind,
     /// Words of which the text must contain at least one, ignoring case.
     needs: &'static [&'static str],
@@ -44,16 +44,16 @@ struct Match<'a> {
     after: Option<u8>,
 }
 
-const fn sure(kind: SecretKind, needs: &'static [&'static str], pattern: &'static str) -> Shape {
-    Shape { kind, needs, pattern, check: |_| true }
+const fn sure(kind: SecretKind, needs: &'static [&'static str], pattern: &'static str) -> SecretShape {
+    SecretShape { kind, needs, pattern, check: |_| true }
 }
 
 /// The shape of a password in the arguments of a certain program.
-const fn password(needs: &'static [&'static str], pattern: &'static str) -> Shape {
-    Shape { kind: SecretKind::Password, needs, pattern, check: |found| !is_reference(found.secret) }
+const fn password(needs: &'static [&'static str], pattern: &'static str) -> SecretShape {
+    SecretShape { kind: SecretKind::Password, needs, pattern, check: |found| !is_reference(found.secret) }
 }
 
-static SHAPES: [Shape; 26] = [
+static SHAPES: [SecretShape; 26] = [
     sure(SecretKind::PrivateKey, &["-----begin"], r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
     sure(SecretKind::AwsKeyId, &["akia", "asia", "abia", "acca"], r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}"),
     sure(
@@ -82,7 +82,7 @@ static SHAPES: [Shape; 26] = [
         r"(?:AIza[A-Za-z0-9_-]{35,}|ya29\.[A-Za-z0-9_.-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,})",
     ),
     sure(SecretKind::Anthropic, &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{16,}"),
-    Shape {
+    SecretShape {
         kind: SecretKind::OpenAi,
         needs: &["sk-"],
         pattern: r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})",
@@ -107,25 +107,25 @@ static SHAPES: [Shape; 26] = [
         ),
     ),
     sure(SecretKind::Jwt, &["eyj"], r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)+"),
-    Shape {
+    SecretShape {
         kind: SecretKind::UrlPassword,
         needs: &["://"],
         pattern: r#"://[^\s/:@?#"'<>\\]*:([^\s/"'<>\\]+)@"#,
         check: |found| !is_reference(found.secret) && !is_port(found.secret),
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Basic,
         needs: &["basic"],
         pattern: r"(?i:basic)[ \t]+([A-Za-z0-9+/_-]{4,}={0,2})",
         check: |found| from_base64(found.secret).is_some_and(|plain| plain.contains(&b':')),
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Bearer,
         needs: &["bearer"],
         pattern: r"(?i:bearer)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",
         check: |found| has_digit(found.secret) || found.secret.len() >= 24,
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Authorization,
         needs: &["authorization"],
         pattern: concat!(
@@ -134,13 +134,13 @@ static SHAPES: [Shape; 26] = [
         ),
         check: is_authorization,
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Cookie,
         needs: &["cookie:"],
         pattern: r#"(?i)cookie:[ \t]*([^\s=;"']+=[^\r\n"']*)"#,
         check: |found| !is_reference(found.secret),
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Password,
         needs: &["pass", "pwd", "secret", "token", "credential", "key"],
         pattern: concat!(
@@ -152,7 +152,7 @@ static SHAPES: [Shape; 26] = [
         ),
         check: is_assigned,
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Password,
         needs: &["pass", "secret", "token", "credential", "key"],
         pattern: concat!(
@@ -162,7 +162,7 @@ static SHAPES: [Shape; 26] = [
         ),
         check: |found| !is_about_a_secret(&name(found)) && !is_reference(found.secret),
     },
-    Shape {
+    SecretShape {
         kind: SecretKind::Password,
         needs: &["-u", "--user", "--proxy-user"],
         pattern: concat!(
@@ -247,7 +247,7 @@ fn quick(words: &[&str]) -> Option<Vec<packed::Searcher>> {
 
 static EXPRESSIONS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 
-fn expression(shape: &Shape) -> Option<Regex> {
+fn expression(shape: &SecretShape) -> Option<Regex> {
     RegexBuilder::new(shape.pattern).unicode(false).build().ok()
 }
 
@@ -312,7 +312,7 @@ pub(super) fn spans(text: &str, candidates: Candidates, spans: &mut Vec<Span>) {
     }
 }
 
-fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
+fn find(text: &str, shape: &SecretShape, expression: &Regex, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let (mut ids, mut armor) = (Vec::new(), ArmorScanner::default());
     let mut from = 0;
@@ -348,7 +348,7 @@ fn find(text: &str, shape: &Shape, expression: &Regex, spans: &mut Vec<Span>) {
     }
 }
 
-fn kind(shape: &Shape, found: &Match<'_>) -> SecretKind {
+fn kind(shape: &SecretShape, found: &Match<'_>) -> SecretKind {
     if shape.kind != SecretKind::Password || found.groups.len() < 5 {
         return shape.kind;
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::names::Reach;
+use super::names::HiddenValues;
 use super::shapes;
 use super::span::{self, SecretKind};
 use super::{Mark, Redactor};
@@ -35,7 +35,7 @@ impl Redactor {
         for (item, tail) in items.iter().zip(self.tails(items)) {
             left.push(match (flag.take(), tail, item.as_str()) {
                 (Some(kind), _, Some(word)) if !word.starts_with('-') && !self.spares(word) => {
-                    self.named(item, kind, Reach::All, mark, depth + 1, hidden)
+                    self.named(item, kind, HiddenValues::All, mark, depth + 1, hidden)
                 }
                 (_, Some(tail), Some(word)) if !self.spares(tail.of(word)) => {
                     *hidden += 1;

@@ -32,11 +32,11 @@ pub(crate) type Out = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 pub struct Elicit {
     redactor: Arc<Redactor>,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<ElicitState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ElicitState {
     offered: Vec<AskableCall>,
     next: u64,
     open: Option<OpenRequest>,
@@ -169,7 +169,7 @@ impl Elicit {
         true
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ElicitState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,7 +186,7 @@ pub(crate) fn offers(capabilities: Option<&Value>) -> bool {
     elicitation.is_some_and(|offered| !offered.contains_key("url") || offered.contains_key("form"))
 }
 
-impl State {
+impl ElicitState {
     /// Finds out how to ask the client of the call. The result of a call carries one approval request, once.
     fn way_to(&mut self, question: &Question) -> Option<Route> {
         let about = |offered: &AskableCall, member: &Member| {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::parked::{Home, RepeatedCall};
-use super::{Call, Link, MAX_IN_FLIGHT, OpenRequest, Results, refuse};
+use super::{Call, ClientRequest, Link, MAX_IN_FLIGHT, Results, refuse};
 use crate::elicit::{Offer, is_own, offers};
 use crate::fold::folded;
 use crate::http::mirror::{is_stateless, version_of};
@@ -76,7 +76,7 @@ impl Link {
                 let back = Arc::clone(&ways.to_client);
                 match &*method {
                     "tools/call" => return self.call_as_written(ways, id, params, line),
-                    "tools/list" => self.state().waiting.insert(id, OpenRequest::List(back)),
+                    "tools/list" => self.state().waiting.insert(id, ClientRequest::List(back)),
                     "initialize" => {
                         let hello =
                             params.and_then(|all| askfirst::json::parse_object(all.get().as_bytes()).ok());
@@ -84,9 +84,9 @@ impl Link {
                         let mut state = self.state();
                         state.client = hello.get("clientInfo").map(named);
                         state.can_ask = offers(hello.get("capabilities"));
-                        state.waiting.insert(id, OpenRequest::Passed(back))
+                        state.waiting.insert(id, ClientRequest::Passed(back))
                     }
-                    _ => self.state().waiting.insert(id, OpenRequest::Passed(back)),
+                    _ => self.state().waiting.insert(id, ClientRequest::Passed(back)),
                 };
                 ways.to_server.line(&line)
             }
@@ -235,7 +235,7 @@ impl Link {
         };
         let task = Task::new(running, self.gateway.queue.clone());
         *call.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&task));
-        self.state().waiting.insert(id, OpenRequest::Call(call));
+        self.state().waiting.insert(id, ClientRequest::Call(call));
         task.drive();
         Ok(())
     }
@@ -255,8 +255,8 @@ impl Link {
         }
         let mut state = self.state();
         let flight = match state.waiting.get(&id) {
-            Some(OpenRequest::Call(call)) => Some(Arc::clone(&call.flight)),
-            Some(OpenRequest::Passed(_) | OpenRequest::List(_)) | None => None,
+            Some(ClientRequest::Call(call)) => Some(Arc::clone(&call.flight)),
+            Some(ClientRequest::Passed(_) | ClientRequest::List(_)) | None => None,
         };
         if state.waiting.contains_key(&id) && !state.given_up.contains(&id) {
             state.given_up.push_back(id);

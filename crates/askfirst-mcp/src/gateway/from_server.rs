@@ -7,7 +7,7 @@ use askfirst::{ApprovalContext, Args, Assessment, Verdict, judge};
 use askfirst_display::escape::escaped;
 use serde_json::Value;
 
-use super::{Link, MAX_IN_FLIGHT, OpenRequest};
+use super::{ClientRequest, Link, MAX_IN_FLIGHT};
 use crate::lines::Line;
 use crate::message::{From, Id, Message, read};
 use crate::out::{Out, Ways};
@@ -81,14 +81,14 @@ impl Link {
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
-                Some(OpenRequest::Call(call)) if call.flight.is_sent() => Arc::clone(call),
-                Some(OpenRequest::Passed(_) | OpenRequest::List(_)) => {
+                Some(ClientRequest::Call(call)) if call.flight.is_sent() => Arc::clone(call),
+                Some(ClientRequest::Passed(_) | ClientRequest::List(_)) => {
                     let waiting = state.take(id);
                     drop(state);
                     let (to_client, line) = match waiting {
-                        Some(OpenRequest::List(to_client)) => (to_client, self.client_list(result, &line)),
-                        Some(OpenRequest::Passed(to_client)) => (to_client, line.to_vec()),
-                        Some(OpenRequest::Call(_)) | None => return Ok(Delivery::Withheld),
+                        Some(ClientRequest::List(to_client)) => (to_client, self.client_list(result, &line)),
+                        Some(ClientRequest::Passed(to_client)) => (to_client, line.to_vec()),
+                        Some(ClientRequest::Call(_)) | None => return Ok(Delivery::Withheld),
                     };
                     if elsewhere(&to_client, ways) && to_client.line(&line).is_ok() {
                         return Ok(Delivery::Withheld);
@@ -97,7 +97,7 @@ impl Link {
                     return ways.to_client.line(&line).map(|()| Delivery::Passed);
                 }
                 // A call that still waits for approval was not sent, so it cannot have an answer.
-                Some(OpenRequest::Call(_)) | None => {
+                Some(ClientRequest::Call(_)) | None => {
                     drop(state);
                     self.tell("dropped an answer of the server: there is no such request");
                     return Ok(Delivery::Withheld);

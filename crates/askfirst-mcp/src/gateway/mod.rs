@@ -75,7 +75,7 @@ pub struct Gateway {
 pub struct Link {
     pub(crate) gateway: Arc<Gateway>,
     number: u64,
-    state: Mutex<State>,
+    state: Mutex<GatewayState>,
     asked: OpenIds,
 }
 
@@ -83,9 +83,9 @@ pub struct Link {
 pub(crate) type OpenIds = Arc<Mutex<HashSet<Id>>>;
 
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct GatewayState {
     /// The client's requests that have no answer yet.
-    pub(crate) waiting: HashMap<Id, OpenRequest>,
+    pub(crate) waiting: HashMap<Id, ClientRequest>,
     /// The state of the gateway's own `tools/list` request.
     pub(crate) list: list::Listing,
     /// Requests that the client canceled after they were sent. An answer may or may not come.
@@ -96,26 +96,26 @@ pub(crate) struct State {
     pub(crate) can_ask: bool,
 }
 
-impl State {
+impl GatewayState {
     /// Removes a call, unless its id belongs to another call by now.
     fn take_call(&mut self, id: &Id, flight: &Arc<Flight>) -> Option<Arc<Call>> {
         let call = match self.waiting.get(id)? {
-            OpenRequest::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
-            OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_) => return None,
+            ClientRequest::Call(call) if Arc::ptr_eq(&call.flight, flight) => Arc::clone(call),
+            ClientRequest::Call(_) | ClientRequest::Passed(_) | ClientRequest::List(_) => return None,
         };
         self.take(id);
         Some(call)
     }
 
     /// Removes a request, also from the canceled ones: the client may reuse its id.
-    pub(crate) fn take(&mut self, id: &Id) -> Option<OpenRequest> {
+    pub(crate) fn take(&mut self, id: &Id) -> Option<ClientRequest> {
         self.given_up.retain(|other| other != id);
         self.waiting.remove(id)
     }
 }
 
 /// A request of the client that has no answer yet.
-pub(crate) enum OpenRequest {
+pub(crate) enum ClientRequest {
     /// A forwarded request. The gateway forwards its answer.
     Passed(Arc<dyn Out>),
     /// A forwarded request for a list of tools.
@@ -314,7 +314,7 @@ impl Link {
         ended
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, GatewayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -338,8 +338,8 @@ impl Link {
     fn unsent(&self) -> Vec<Arc<Call>> {
         let state = self.state();
         let calls = state.waiting.values().filter_map(|waiting| match waiting {
-            OpenRequest::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
-            OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_) => None,
+            ClientRequest::Call(call) if !call.flight.is_sent() => Some(Arc::clone(call)),
+            ClientRequest::Call(_) | ClientRequest::Passed(_) | ClientRequest::List(_) => None,
         });
         calls.collect()
     }
@@ -377,12 +377,12 @@ impl Link {
         let call = {
             let mut state = self.state();
             match state.waiting.get(id) {
-                Some(OpenRequest::Call(call)) if call.flight.withdraw() => {
+                Some(ClientRequest::Call(call)) if call.flight.withdraw() => {
                     let call = Arc::clone(call);
                     state.take(id);
                     call
                 }
-                Some(OpenRequest::Call(_) | OpenRequest::Passed(_) | OpenRequest::List(_)) | None => {
+                Some(ClientRequest::Call(_) | ClientRequest::Passed(_) | ClientRequest::List(_)) | None => {
                     return false;
                 }
             }
@@ -393,7 +393,7 @@ impl Link {
     /// Ends a request without an answer. The caller reports the reason to the client.
     pub(crate) fn fail(&self, id: &Id, why: &str) {
         let waiting = self.state().take(id);
-        if let Some(OpenRequest::Call(call)) = waiting {
+        if let Some(ClientRequest::Call(call)) = waiting {
             self.end_without_answer(&call, why);
         }
     }
@@ -410,14 +410,14 @@ impl Link {
         }
     }
 
-    fn tell_lost(&self, id: &Id, waiting: OpenRequest, why: &str) {
+    fn tell_lost(&self, id: &Id, waiting: ClientRequest, why: &str) {
         // The code that reads from the client notices if it is gone.
         let _ = match waiting {
-            OpenRequest::Call(call) => {
+            ClientRequest::Call(call) => {
                 self.end_without_answer(&call, why);
                 call.to_client.line(&failure(id, why, call.results))
             }
-            OpenRequest::Passed(to_client) | OpenRequest::List(to_client) => {
+            ClientRequest::Passed(to_client) | ClientRequest::List(to_client) => {
                 refuse(&*to_client, Some(id), -32000, why)
             }
         };
@@ -452,7 +452,7 @@ impl Link {
 
     /// Answers every open request with an error.
     pub(crate) fn server_is_gone(&self, why: &str) {
-        let waiting: Vec<(Id, OpenRequest)> = {
+        let waiting: Vec<(Id, ClientRequest)> = {
             let mut state = self.state();
             state.given_up.clear();
             state.waiting.drain().collect()

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use askfirst::{Args, CallId};
 use serde_json::{Value, json};
 
-use super::{Call, Link, OpenRequest, refuse};
+use super::{Call, ClientRequest, Link, refuse};
 use crate::elicit::{CarriedRequest, INPUT};
 use crate::message::Id;
 use crate::out::Ways;
@@ -79,7 +79,7 @@ impl Link {
     pub(crate) fn park(home: &Home, tool: &str, args: &Args, carried: CarriedRequest) {
         let CarriedRequest { handle, params } = carried;
         let Some((link, id)) = home.now() else { return };
-        let Some(OpenRequest::Call(call)) = link.state().take(&id) else { return };
+        let Some(ClientRequest::Call(call)) = link.state().take(&id) else { return };
         let question = json!({INPUT: {"method": "elicitation/create", "params": params}});
         let result =
             json!({"resultType": "input_required", "inputRequests": question, "requestState": handle});
@@ -128,7 +128,7 @@ impl Link {
             results: call.results,
         });
         call.home.move_to(self, id);
-        self.state().waiting.insert(id.clone(), OpenRequest::Call(Arc::clone(&here)));
+        self.state().waiting.insert(id.clone(), ClientRequest::Call(Arc::clone(&here)));
         if elicit.carried_back(again.handle, again.answers) {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder};
 use askfirst::record::Record;
-use askfirst::{Approval, Because, Case, FunctionToolset, Mode, Policy, Rules, ToolEntry, Walls};
+use askfirst::{Approval, Because, Case, FunctionToolset, Mode, Policy, Rules, SandboxStatus, ToolEntry};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::Value;
@@ -105,7 +105,7 @@ fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let case = Case::new(Some(Approval::None), Because::built_in("test", "says so"));
     let rules = Rules::new(None, [ToolEntry::new("mcp__maths__add".to_owned(), vec![case])]).unwrap();
-    let policy = Policy::new(rules).with_walls(Walls::Settled);
+    let policy = Policy::new(rules).with_sandbox(SandboxStatus::Settled);
     let controller = ApprovalController::setup(Mode::Interactive).clock(Arc::clone(&clock)).build();
     let approval = ApprovalToolset::new(FunctionToolset::new(), controller, policy.clone())
         .recorder(Arc::new(Notes(Arc::clone(&desk))))

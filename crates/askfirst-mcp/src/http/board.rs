@@ -112,11 +112,11 @@ pub(crate) struct Board {
 struct BoardState {
     /// A stream that the client keeps open for messages that answer no request.
     stream: Option<Arc<Post>>,
-    posts: Vec<OpenRequest>,
+    posts: Vec<OpenPost>,
     kept: VecDeque<Vec<u8>>,
 }
 
-struct OpenRequest {
+struct OpenPost {
     id: Id,
     progress: Option<Value>,
     post: Arc<Post>,
@@ -129,7 +129,7 @@ impl Board {
 
     /// Adds an open request.
     pub(crate) fn add(&self, id: Id, progress: Option<Value>, post: Arc<Post>) {
-        self.open().posts.push(OpenRequest { id, progress, post });
+        self.open().posts.push(OpenPost { id, progress, post });
     }
 
     pub(crate) fn remove(&self, post: &Arc<Post>) {
@@ -138,7 +138,7 @@ impl Board {
 
     /// Whether a request with this id or this progress token is open.
     pub(crate) fn has(&self, id: &Id, progress: Option<&Value>) -> bool {
-        let same = |asking: &OpenRequest| {
+        let same = |asking: &OpenPost| {
             asking.id == *id || (progress.is_some() && asking.progress.as_ref() == progress)
         };
         self.open().posts.iter().any(same)
@@ -187,7 +187,7 @@ impl Board {
             .as_ref()
             .and_then(|params| params.get("_meta")?.get("io.modelcontextprotocol/subscriptionId"));
         if let Some(subscription) = subscription {
-            let of = |asking: &&OpenRequest| asking.id.json() == *subscription;
+            let of = |asking: &&OpenPost| asking.id.json() == *subscription;
             return open.posts.iter().find(of).map(|asking| Arc::clone(&asking.post));
         }
         let latest = open.posts.last().map(|asking| Arc::clone(&asking.post));

@@ -77,7 +77,7 @@ impl Out for Discard {
 
 /// One request of a client.
 pub(crate) struct Exchange {
-    door: Arc<Proxy>,
+    proxy: Arc<Proxy>,
     link: Arc<Link>,
     ways: Ways,
     news: UnboundedReceiver<Outgoing>,
@@ -93,7 +93,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     pub(crate) fn new(
-        door: Arc<Proxy>,
+        proxy: Arc<Proxy>,
         link: Arc<Link>,
         id: Option<Id>,
         headers: HeaderMap,
@@ -104,7 +104,7 @@ impl Exchange {
             Ways { to_client: Arc::new(ToClient(sender.clone())), to_server: Arc::new(ToServer(sender)) };
         let (head, heard) = oneshot::channel();
         Self {
-            door,
+            proxy,
             link,
             ways,
             news,
@@ -153,7 +153,7 @@ impl Exchange {
     /// Relays a stream that the client requested.
     pub(crate) async fn get(self) -> Reply {
         self.run(async move |mut exchange| {
-            let sent = exchange.door.target.send(Method::GET, exchange.headers.clone(), Bytes::new());
+            let sent = exchange.proxy.target.send(Method::GET, exchange.headers.clone(), Bytes::new());
             match sent.await {
                 Ok(response) if is_stream(&response) => exchange.relay(response).await,
                 Ok(response) => exchange.pass_page(response).await,
@@ -166,7 +166,7 @@ impl Exchange {
     /// Ends a session.
     pub(crate) async fn delete(self) -> Reply {
         self.run(async move |mut exchange| {
-            let sent = exchange.door.target.send(Method::DELETE, exchange.headers.clone(), Bytes::new());
+            let sent = exchange.proxy.target.send(Method::DELETE, exchange.headers.clone(), Bytes::new());
             match sent.await {
                 Ok(response) => exchange.pass_page(response).await,
                 Err(why) => exchange.fail(&why).await,
@@ -216,8 +216,8 @@ impl Exchange {
             let error = crate::gateway::error(id.as_ref(), mirror::MISMATCH, &why.to_string());
             return self.client.end(StatusCode::BAD_REQUEST, HeaderMap::new(), error).await;
         }
-        let door = Arc::clone(&self.door);
-        let sent = door.target.send(Method::POST, headers, line.into());
+        let proxy = Arc::clone(&self.proxy);
+        let sent = proxy.target.send(Method::POST, headers, line.into());
         let mut sent = std::pin::pin!(sent);
         let stateless = self.is_stateless();
         let response = loop {
@@ -238,7 +238,7 @@ impl Exchange {
             Ok(response) => {
                 if first && let Some(session) = session_of(&response) {
                     let link = Arc::clone(&self.link);
-                    if self.door.session(&session, || link).is_none() {
+                    if self.proxy.session(&session, || link).is_none() {
                         self.link.tell("there are too many sessions, so askfirst does not keep this one");
                     }
                 }
@@ -282,7 +282,7 @@ impl Exchange {
 
     /// Sends a request of the gateway itself.
     fn aside(&self, method: &'static str, line: Vec<u8>) {
-        let (door, link) = (Arc::clone(&self.door), Arc::clone(&self.link));
+        let (proxy, link) = (Arc::clone(&self.proxy), Arc::clone(&self.link));
         let ways = Ways { to_client: Arc::new(Discard), to_server: Arc::clone(&self.ways.to_server) };
         let mut headers = self.headers.clone();
         mirror::replace_args(&mut headers, HeaderMap::new());
@@ -291,7 +291,7 @@ impl Exchange {
             headers.insert(METHOD, HeaderValue::from_static(method));
         }
         tokio::spawn(async move {
-            let taken = tokio::time::timeout(ANSWER, take_aside(&door, &link, &ways, headers, line)).await;
+            let taken = tokio::time::timeout(ANSWER, take_aside(&proxy, &link, &ways, headers, line)).await;
             if !matches!(taken, Ok(Ok(()))) {
                 link.tell("the server does not list its tools");
                 link.list_is_over();

@@ -104,7 +104,7 @@ impl Front {
     }
 
     /// Serves clients for as long as the process lives.
-    pub(crate) async fn serve(self, door: Arc<dyn RequestHandler>) -> std::io::Result<()> {
+    pub(crate) async fn serve(self, handler: Arc<dyn RequestHandler>) -> std::io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let rules = Arc::new(AccessRules {
             port: listener.local_addr()?.port(),
@@ -120,11 +120,11 @@ impl Front {
                 continue;
             };
             let _ = stream.set_nodelay(true);
-            let (rules, door) = (Arc::clone(&rules), Arc::clone(&door));
+            let (rules, handler) = (Arc::clone(&rules), Arc::clone(&handler));
             tokio::spawn(async move {
                 let service = hyper::service::service_fn(move |request| {
-                    let (rules, door) = (Arc::clone(&rules), Arc::clone(&door));
-                    async move { Ok::<_, Infallible>(rules.answer(&door, request).await) }
+                    let (rules, handler) = (Arc::clone(&rules), Arc::clone(&handler));
+                    async move { Ok::<_, Infallible>(rules.answer(&handler, request).await) }
                 });
                 let served = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -146,9 +146,9 @@ struct AccessRules {
 }
 
 impl AccessRules {
-    async fn answer(&self, door: &Arc<dyn RequestHandler>, request: Request<Incoming>) -> Reply {
+    async fn answer(&self, handler: &Arc<dyn RequestHandler>, request: Request<Incoming>) -> Reply {
         match self.let_in(request).await {
-            Ok(asked) => Arc::clone(door).answer(asked).await,
+            Ok(asked) => Arc::clone(handler).answer(asked).await,
             Err(reply) => *reply,
         }
     }

@@ -67,10 +67,10 @@ type Start = Box<dyn Fn() -> io::Result<Child> + Send + Sync>;
 pub struct Backend {
     pub(crate) name: String,
     pub(crate) gateway: Arc<Gateway>,
-    kind: Kind,
+    kind: BackendKind,
 }
 
-enum Kind {
+enum BackendKind {
     Program(Start),
     Address(Arc<Target>),
 }
@@ -82,20 +82,22 @@ impl Backend {
         gateway: Arc<Gateway>,
         start: impl Fn() -> io::Result<Child> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.to_owned(), gateway, kind: Kind::Program(Box::new(start)) }
+        Self { name: name.to_owned(), gateway, kind: BackendKind::Program(Box::new(start)) }
     }
 
     /// A server behind a URL.
     #[must_use]
     pub fn address(name: &str, gateway: Arc<Gateway>, target: Target) -> Self {
-        Self { name: name.to_owned(), gateway, kind: Kind::Address(Arc::new(target)) }
+        Self { name: name.to_owned(), gateway, kind: BackendKind::Address(Arc::new(target)) }
     }
 
     /// Opens a new connection. Messages that answer no request go to `unasked`.
     pub(crate) fn open(&self, unasked: Arc<dyn Out>, runtime: &Handle) -> io::Result<Arc<dyn Peer>> {
         match &self.kind {
-            Kind::Program(start) => Ok(Program::start(&self.gateway, start()?, unasked)?),
-            Kind::Address(target) => Ok(Bridge::start(&self.gateway, Arc::clone(target), unasked, runtime)),
+            BackendKind::Program(start) => Ok(Program::start(&self.gateway, start()?, unasked)?),
+            BackendKind::Address(target) => {
+                Ok(Bridge::start(&self.gateway, Arc::clone(target), unasked, runtime))
+            }
         }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Proxy {
 /// # Errors
 /// Fails if the runtime cannot be started or the listener breaks.
 pub fn serve(front: Front, gateway: Arc<Gateway>, target: Target) -> Result<(), FrontError> {
-    let door = Arc::new(Proxy {
+    let proxy = Arc::new(Proxy {
         gateway: Arc::clone(&gateway),
         target,
         sessions: Mutex::default(),
@@ -47,7 +47,7 @@ pub fn serve(front: Front, gateway: Arc<Gateway>, target: Target) -> Result<(), 
     });
     super::run(async move {
         tokio::spawn(beat(gateway));
-        front.serve(door).await
+        front.serve(proxy).await
     })
 }
 
@@ -112,12 +112,12 @@ impl Proxy {
         let Some(link) = self.link(&asked.headers) else {
             return reply::empty(StatusCode::SERVICE_UNAVAILABLE);
         };
-        let door = Arc::clone(&self);
+        let proxy = Arc::clone(&self);
         let reply = Exchange::new(self, link, None, passed_on(&asked.headers), None).delete().await;
         if reply.status().is_success()
             && let Some(session) = session
         {
-            door.forget(&session);
+            proxy.forget(&session);
         }
         reply
     }

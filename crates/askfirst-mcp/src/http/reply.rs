@@ -166,15 +166,15 @@ pub(crate) fn stream(mut headers: HeaderMap) -> (mpsc::Sender<Bytes>, Reply) {
 /// The HTTP status for an answer of the gateway itself.
 pub(crate) fn status_of(line: &[u8]) -> StatusCode {
     #[derive(serde::Deserialize)]
-    struct Answer {
+    struct ErrorAnswer {
         error: Option<Code>,
     }
     #[derive(serde::Deserialize)]
     struct Code {
         code: i32,
     }
-    match serde_json::from_slice::<Answer>(line) {
-        Ok(Answer { error: Some(Code { code: -32700 | -32600 | -32602 | mirror::MISMATCH }) }) => {
+    match serde_json::from_slice::<ErrorAnswer>(line) {
+        Ok(ErrorAnswer { error: Some(Code { code: -32700 | -32600 | -32602 | mirror::MISMATCH }) }) => {
             StatusCode::BAD_REQUEST
         }
         Ok(_) | Err(_) => StatusCode::OK,

@@ -44,8 +44,9 @@ pub fn serve_sessions(front: Front, backends: Vec<Backend>, names: Names) -> Res
             tokio::spawn(beat(Arc::clone(&backend.gateway)));
         }
         let opener = move |unasked, runtime: &Handle| super::peer::open(&backends, names, unasked, runtime);
-        let door = Sessions { opener: Box::new(opener), runtime: Handle::current(), open: Mutex::default() };
-        front.serve(Arc::new(door)).await
+        let sessions =
+            Sessions { opener: Box::new(opener), runtime: Handle::current(), open: Mutex::default() };
+        front.serve(Arc::new(sessions)).await
     })
 }
 
@@ -67,12 +68,12 @@ struct Sessions {
 
 #[derive(Default)]
 struct OpenSessions {
-    named: HashMap<String, Arc<Session>>,
-    shared: Vec<Arc<Session>>,
+    named: HashMap<String, Arc<HttpConnection>>,
+    shared: Vec<Arc<HttpConnection>>,
 }
 
 /// One connection.
-struct Session {
+struct HttpConnection {
     peer: Arc<dyn Peer>,
     board: Arc<Board>,
     work: mpsc::Sender<QueuedMessage>,
@@ -86,7 +87,7 @@ struct QueuedMessage {
     taken: oneshot::Sender<()>,
 }
 
-impl Session {
+impl HttpConnection {
     fn start(opener: &Opener, runtime: &Handle) -> std::io::Result<Arc<Self>> {
         let board = Arc::<Board>::default();
         let peer = opener(Arc::clone(&board) as _, runtime)?;
@@ -182,8 +183,8 @@ impl Sessions {
             Some(id) => {
                 session.board.add(id.clone(), progress, Arc::clone(&post));
                 let (head, heard) = oneshot::channel();
-                let asking = OpenRequest {
-                    door: Arc::clone(&self),
+                let asking = PendingPost {
+                    sessions: Arc::clone(&self),
                     session,
                     post,
                     end,
@@ -200,7 +201,7 @@ impl Sessions {
     }
 
     /// Sends a message that expects no answer.
-    async fn tell(&self, session: &Session, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
+    async fn tell(&self, session: &HttpConnection, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
         let (taken, done) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(post) as _;
         if session.work.send(QueuedMessage { line, to_client, taken }).await.is_err() || done.await.is_err() {
@@ -212,7 +213,7 @@ impl Sessions {
         }
     }
 
-    fn named(&self, name: &str) -> Option<Arc<Session>> {
+    fn named(&self, name: &str) -> Option<Arc<HttpConnection>> {
         let mut open = self.open();
         let session = Arc::clone(open.named.get(name)?);
         if session.board.is_over() {
@@ -222,7 +223,7 @@ impl Sessions {
         Some(session)
     }
 
-    fn begin(&self) -> Result<(String, Arc<Session>), (StatusCode, String)> {
+    fn begin(&self) -> Result<(String, Arc<HttpConnection>), (StatusCode, String)> {
         let mut open = self.open();
         if open.named.len() >= SESSIONS {
             open.named.retain(|_, session| !session.board.is_over() && !session.is_idle());
@@ -231,7 +232,7 @@ impl Sessions {
             let why = "there are too many sessions; hint: end one".to_owned();
             return Err((StatusCode::SERVICE_UNAVAILABLE, why));
         }
-        let session = Session::start(&self.opener, &self.runtime).map_err(unstarted)?;
+        let session = HttpConnection::start(&self.opener, &self.runtime).map_err(unstarted)?;
         let name = Token::random().map_err(|e| (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
         let name = name.reveal().to_owned();
         open.named.insert(name.clone(), Arc::clone(&session));
@@ -243,7 +244,7 @@ impl Sessions {
         &self,
         id: Option<&Id>,
         progress: Option<&Value>,
-    ) -> Result<Option<Arc<Session>>, (StatusCode, String)> {
+    ) -> Result<Option<Arc<HttpConnection>>, (StatusCode, String)> {
         let mut open = self.open();
         open.shared.retain(|session| !session.board.is_over());
         let Some(id) = id else { return Ok(open.shared.first().cloned()) };
@@ -254,7 +255,7 @@ impl Sessions {
             let why = "too many requests with this id wait for an answer".to_owned();
             return Err((StatusCode::SERVICE_UNAVAILABLE, why));
         }
-        let session = Session::start(&self.opener, &self.runtime).map_err(unstarted)?;
+        let session = HttpConnection::start(&self.opener, &self.runtime).map_err(unstarted)?;
         open.shared.push(Arc::clone(&session));
         Ok(Some(session))
     }
@@ -310,9 +311,9 @@ impl Sessions {
 }
 
 /// One request that waits for its answer.
-struct OpenRequest {
-    door: Arc<Sessions>,
-    session: Arc<Session>,
+struct PendingPost {
+    sessions: Arc<Sessions>,
+    session: Arc<HttpConnection>,
     post: Arc<Post>,
     end: PostEnd,
     id: Id,
@@ -323,7 +324,7 @@ struct OpenRequest {
     _held: Option<OwnedSemaphorePermit>,
 }
 
-impl OpenRequest {
+impl PendingPost {
     async fn run(mut self, line: Bytes) {
         let (taken, _) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
@@ -361,7 +362,7 @@ impl OpenRequest {
         if let Some(name) = self.name.take() {
             let failed = read(&line, From::Server);
             if matches!(failed, Ok(Message::Response { result: None, .. })) {
-                self.door.forget(&name);
+                self.sessions.forget(&name);
             } else if let Ok(name) = HeaderValue::from_str(&name) {
                 headers.insert(SESSION, name);
             }
@@ -373,7 +374,7 @@ impl OpenRequest {
     /// revisions a closed stream cancels nothing.
     async fn client_left(&mut self) {
         if let Some(name) = self.name.take() {
-            self.door.forget(&name);
+            self.sessions.forget(&name);
         }
         if self.session.peer.withdraw(&self.id) || !self.stateless {
             return;

@@ -8,7 +8,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event, with its original bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     /// All bytes of the event, including the empty line.
     pub(crate) raw: Vec<u8>,
     /// The data, with its lines joined, or `None` without a data field.
@@ -48,7 +48,7 @@ impl Splitter {
     }
 
     /// The next whole event.
-    pub(crate) fn next(&mut self) -> Result<Option<Event>, TooLong> {
+    pub(crate) fn next(&mut self) -> Result<Option<SseEvent>, TooLong> {
         if !self.begun {
             return Ok(None);
         }
@@ -83,8 +83,8 @@ fn next_line(bytes: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-fn parsed(raw: Vec<u8>) -> Event {
-    let mut event = Event::default();
+fn parsed(raw: Vec<u8>) -> SseEvent {
+    let mut event = SseEvent::default();
     for line in lines(&raw) {
         let (name, value) = field(line);
         match name {
@@ -134,7 +134,7 @@ fn field(line: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Builds an event with other data and otherwise the same fields.
-pub(crate) fn with_data(event: &Event, data: &[u8]) -> Vec<u8> {
+pub(crate) fn with_data(event: &SseEvent, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 64);
     for line in lines(&event.raw).filter(|line| !line.is_empty() && field(line).0 != b"data") {
         out.extend_from_slice(line);

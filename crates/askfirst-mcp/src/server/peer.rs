@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 
 use super::Server;
-use super::transport::{Reader, Transport};
+use super::transport::{ClientReader, Transport};
 use crate::http::Peer;
 use crate::message::Id;
 use crate::out::Out;
@@ -15,7 +15,7 @@ use crate::out::Out;
 /// A connection.
 pub(super) struct ServerPeer {
     /// `None` once the client is gone.
-    reader: Mutex<Option<Arc<Reader>>>,
+    reader: Mutex<Option<Arc<ClientReader>>>,
     over: Arc<AtomicBool>,
 }
 
@@ -33,7 +33,7 @@ impl ServerPeer {
         Arc::new(Self { reader: Mutex::new(Some(Arc::new(reader))), over })
     }
 
-    fn reader(&self) -> Option<Arc<Reader>> {
+    fn reader(&self) -> Option<Arc<ClientReader>> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

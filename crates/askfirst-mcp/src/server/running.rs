@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use askfirst::toolset::{BoxFuture, Pinned};
+use askfirst::toolset::{BoxFuture, DefinitionPin};
 use askfirst::{ApprovalAware, CallId, Invocation, ToolDefinition, ToolError, Toolset};
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ impl Toolset for Running {
         self.inner.definition(name)
     }
 
-    fn pinned(&self, name: &str) -> Option<Pinned> {
+    fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         self.inner.pinned(name)
     }
 }

@@ -128,7 +128,7 @@ impl Transport {
         unasked: Arc<dyn Out>,
         runtime: &Handle,
         elicit: Option<Arc<Elicit>>,
-    ) -> (Self, Conversation, Reader) {
+    ) -> (Self, Conversation, ClientReader) {
         let (transport, reader, mut to_client, conversation) = Self::new(elicit);
         runtime.spawn(async move {
             while let Some(OutgoingMessage { line, to }) = to_client.recv().await {
@@ -140,13 +140,15 @@ impl Transport {
         (transport, conversation, reader)
     }
 
-    fn new(elicit: Option<Arc<Elicit>>) -> (Self, Reader, mpsc::Receiver<OutgoingMessage>, Conversation) {
+    fn new(
+        elicit: Option<Arc<Elicit>>,
+    ) -> (Self, ClientReader, mpsc::Receiver<OutgoingMessage>, Conversation) {
         let (to_server, incoming) = mpsc::channel(WAITING);
         let (outgoing, said) = mpsc::channel(WAITING);
         let (gone, is_gone) = watch::channel(false);
         let ids = Arc::new(Ids::default());
         let to_client = outgoing.downgrade();
-        let reader = Reader { elicit, to_server, to_client: to_client.clone(), ids: Arc::clone(&ids) };
+        let reader = ClientReader { elicit, to_server, to_client: to_client.clone(), ids: Arc::clone(&ids) };
         let conversation =
             Conversation { gone: is_gone, to_client, ids: Arc::clone(&ids), writer: Mutex::default() };
         (Self { incoming, outgoing: Some(outgoing), ids, gone }, reader, said, conversation)
@@ -163,7 +165,7 @@ fn write(mut lines: mpsc::Receiver<OutgoingMessage>, mut output: impl Write) {
 }
 
 /// Reads the client's messages, and passes on the valid ones.
-pub(super) struct Reader {
+pub(super) struct ClientReader {
     elicit: Option<Arc<Elicit>>,
     to_server: mpsc::Sender<Incoming>,
     /// A weak sender, so that the queue ends with the server even while the client is still connected.
@@ -171,7 +173,7 @@ pub(super) struct Reader {
     ids: Arc<Ids>,
 }
 
-impl Reader {
+impl ClientReader {
     /// Reads until the client ends or sends a line that is too long.
     fn read(&self, input: impl Read) {
         let mut lines = Lines::new(input);

@@ -25,11 +25,11 @@ pub(crate) struct Flight {
     weight: usize,
     /// Locked while the call is written to the server.
     sending: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<FlightState>,
 }
 
 /// The server's answer to a call.
-pub(crate) struct Answer {
+pub(crate) struct ServerAnswer {
     /// The answer, unchanged.
     pub(crate) line: KeptLine,
     /// The destination of messages that arrived with the answer.
@@ -46,7 +46,7 @@ enum Stage {
     Sent,
 }
 
-struct State {
+struct FlightState {
     /// The message as the client wrote it.
     line: KeptLine,
     to_server: Arc<dyn Out>,
@@ -61,7 +61,7 @@ struct State {
 impl Flight {
     pub(crate) fn new(line: KeptLine, args: &Args, to_server: Arc<dyn Out>) -> Self {
         let weight = count_object(args) + line.len() / BYTES;
-        let state = State {
+        let state = FlightState {
             line,
             to_server,
             stage: Stage::Held,
@@ -92,7 +92,7 @@ impl Flight {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FlightState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -127,10 +127,10 @@ impl Flight {
     }
 
     /// Takes the server's answer.
-    pub(crate) fn take_answer(&self) -> Option<Answer> {
+    pub(crate) fn take_answer(&self) -> Option<ServerAnswer> {
         let mut state = self.state();
         let edited = state.edited;
-        state.answer.take().map(|(line, back)| Answer { line, back, edited })
+        state.answer.take().map(|(line, back)| ServerAnswer { line, back, edited })
     }
 
     /// The memory that the call holds, counted in values.
@@ -173,7 +173,7 @@ impl Flight {
 
     /// The message with these arguments: the client's own bytes, if no one edited the arguments. The first assessment
     /// always sees the client's own arguments.
-    fn line_for(&self, state: &mut State, args: &Args) -> Result<(KeptLine, bool), ToolError> {
+    fn line_for(&self, state: &mut FlightState, args: &Args) -> Result<(KeptLine, bool), ToolError> {
         if self.looked_at.load(Ordering::Acquire) == 1 {
             return Ok((std::mem::take(&mut state.line), false));
         }

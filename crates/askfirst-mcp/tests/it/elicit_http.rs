@@ -101,8 +101,8 @@ fn client_of_several_servers_is_asked_with_an_own_id() {
     };
     let (maths, files) = (Parts::asking_clients("maths", &[]), Parts::asking_clients("files", &[]));
     let backends = vec![gated(&one, &maths, "maths"), gated(&other, &files, "files")];
-    let (door, address) = front();
-    std::thread::spawn(move || serve_sessions(door, backends, Names::Prefixed));
+    let (server, address) = front();
+    std::thread::spawn(move || serve_sessions(server, backends, Names::Prefixed));
     let client = Client::greet(address, json!({"elicitation": {"form": {}}}));
     is_asked_on_the_stream_of_its_call(&client, "maths__ask");
     is_asked_on_the_stream_of_its_call(&client, "files__ask");
@@ -128,8 +128,8 @@ fn only_the_client_that_made_the_call_is_asked() {
     let parts = Parts::asking_clients("maths", &[]);
     let target = Target::new(&web.url(), None, None).unwrap();
     let backends = vec![Backend::address("maths", Arc::clone(&parts.gateway), target)];
-    let (door, address) = front();
-    std::thread::spawn(move || serve_sessions(door, backends, Names::Plain));
+    let (server, address) = front();
+    std::thread::spawn(move || serve_sessions(server, backends, Names::Plain));
     let [one, other] =
         [json!({"elicitation": {}}), json!({"elicitation": {}})].map(|can| Client::greet(address, can));
     let mut first = one.call(1, "ask");
@@ -177,11 +177,11 @@ fn stateless_client_gets_the_request_as_a_result() {
         let web = Web::plain();
         let parts = Parts::asking_clients("maths", &[("add", Free)]);
         let gateway = Arc::clone(&parts.gateway);
-        let (door, address) = front();
+        let (server, address) = front();
         let target = Target::new(&web.url(), None, None).unwrap();
         std::thread::spawn(move || match names {
-            None => askfirst_mcp::http::serve(door, gateway, target),
-            Some(names) => serve_sessions(door, vec![Backend::address("maths", gateway, target)], names),
+            None => askfirst_mcp::http::serve(server, gateway, target),
+            Some(names) => serve_sessions(server, vec![Backend::address("maths", gateway, target)], names),
         });
         let (args, none) = (json!({"x": 1}), json!({}));
         let ask = |id: u64| {

@@ -9,8 +9,8 @@ use askfirst::machine::{Answer, Question, QuestionId};
 use askfirst::ports::{Approver, Clock, Durability, RecordFailed, Recorder, Reply};
 use askfirst::record::Record;
 use askfirst::{
-    Approval, ApprovalDecision, Args, Because, Case, Cause, FunctionToolset, Mode, Policy, Rules, ToolEntry,
-    Walls,
+    Approval, ApprovalDecision, Args, Because, Case, Cause, FunctionToolset, Mode, Policy, Rules,
+    SandboxStatus, ToolEntry,
 };
 use askfirst_mcp::{Gateway, Pins, Setup, Ways};
 use askfirst_runtime::clock::SystemClock;
@@ -96,7 +96,7 @@ pub fn policy(entries: &[(&str, Approval)]) -> Policy {
     let entries = entries
         .iter()
         .map(|(name, approval)| ToolEntry::new(format!("mcp__maths__{name}"), vec![case(*approval)]));
-    Policy::new(Rules::new(None, entries).unwrap()).with_walls(Walls::Settled)
+    Policy::new(Rules::new(None, entries).unwrap()).with_sandbox(SandboxStatus::Settled)
 }
 
 pub fn tool(name: &str) -> Value {

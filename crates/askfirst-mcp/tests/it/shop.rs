@@ -9,11 +9,11 @@ use std::time::Duration;
 use askfirst::ports::Clock;
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    Approval, Because, Case, Invocation, Mode, Policy, Rules, ToolDefinition, ToolEntry, ToolError, Toolset,
-    Walls,
+    Approval, Because, Case, Invocation, Mode, Policy, Rules, SandboxStatus, ToolDefinition, ToolEntry,
+    ToolError, Toolset,
 };
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::serve::{Running, ServeError, Server};
+use askfirst_mcp::server::{Running, ServeError, Server};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ impl Shop {
         };
         let rules =
             [rule("free", Approval::None), rule("slow", Approval::None), rule("never", Approval::Deny)];
-        let policy = Policy::new(Rules::new(None, rules).unwrap()).with_walls(Walls::Settled);
+        let policy = Policy::new(Rules::new(None, rules).unwrap()).with_sandbox(SandboxStatus::Settled);
         let running = Arc::new(Running::new(Arc::clone(&tools) as _));
         let gated = ApprovalToolset::new(Arc::clone(&running), controller, policy)
             .recorder(Arc::clone(&notes) as _)

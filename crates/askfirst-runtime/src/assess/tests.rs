@@ -32,7 +32,7 @@ fn links_and_climbing_are_followed_before_a_rule_sees_the_path() {
 }
 
 #[test]
-fn a_relative_path_is_in_doubt_where_nobody_says_what_it_is_relative_to() {
+fn relative_path_without_a_known_folder_is_in_doubt() {
     let here = std::env::current_dir().unwrap();
     let place = |cwd: Option<&str>, rules: &std::path::Path| {
         let mut call = ApprovalContext::new("t", Args::new());

@@ -63,7 +63,7 @@ fn only_nobody_and_lost_lead_to_the_next_way() {
         (Answer::failed(Cause::EndOfInput, ""), false),
         (Answer::failed(Cause::ApproverFailed, ""), false),
         (Answer { decisions: Vec::new(), seen: None }, false),
-        (Answer::failed(Cause::NobodyToAsk, ""), true),
+        (Answer::failed(Cause::NoOneToAsk, ""), true),
         (Answer::failed(Cause::TerminalLost, ""), true),
     ];
     for (answer, leads_on) in answers {
@@ -81,14 +81,14 @@ fn when_no_way_leads_anywhere_it_is_refused_and_says_why() {
     let (one, other) = (Arc::new(Way::default()), Arc::new(Way::default()));
     let (_turn, told) = asked(&[&one, &other]);
     one.answer(Answer::failed(Cause::TerminalLost, "hung up"));
-    other.answer(Answer::failed(Cause::NobodyToAsk, "nobody watches"));
+    other.answer(Answer::failed(Cause::NoOneToAsk, "nobody watches"));
     let answer = told.try_recv().unwrap();
     assert_eq!(answer, Answer::failed(Cause::TerminalLost, "hung up; nobody watches"));
     let (_turn, told) = asked(&[&one]);
-    one.answer(Answer::failed(Cause::NobodyToAsk, ""));
-    assert_eq!(cause(&told), Cause::NobodyToAsk);
+    one.answer(Answer::failed(Cause::NoOneToAsk, ""));
+    assert_eq!(cause(&told), Cause::NoOneToAsk);
     let (_turn, told) = asked(&[]);
-    assert_eq!(cause(&told), Cause::NobodyToAsk);
+    assert_eq!(cause(&told), Cause::NoOneToAsk);
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub(super) struct SearchLock(#[expect(dead_code, reason = "it holds the lock")] 
 impl Journal {
     /// Opens the journal in this state folder; `None` if the folder cannot be created.
     pub(super) fn new(state: &Path, config: &Config) -> Option<Self> {
+        // The folder of earlier versions, whose entries must be found.
         let folder = state.join("walls");
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
         Some(Self { folder, name: name(config) })

@@ -115,10 +115,10 @@ fn leftovers_of_a_killed_session_are_quarantined() {
     drop(guard);
     kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     let next = with_state();
-    let told = next.run_in_sandbox(Access::Unasked, |_, _| Ok(((), Vec::new()))).unwrap().1;
+    let told = next.run_in_sandbox(Access::WithoutAsking, |_, _| Ok(((), Vec::new()))).unwrap().1;
     assert!(told.len() == 1 && told[0].contains(".bashrc` appeared"), "{told:?}");
     assert!(held.path().join(".profile").exists());
-    let told = next.run_in_sandbox(Access::Unasked, |_, _| Ok(((), Vec::new()))).unwrap().1;
+    let told = next.run_in_sandbox(Access::WithoutAsking, |_, _| Ok(((), Vec::new()))).unwrap().1;
     assert_eq!(told, [""; 0]);
 }
 

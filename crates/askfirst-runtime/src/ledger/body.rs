@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use askfirst::record::{CallRecord, Record};
 use askfirst::{ApprovalContext, Args, ContentDigest};
-use askfirst_display::redact::{Mark, Redacted, Redactor};
+use askfirst_display::redact::{Mark, Redaction, Redactor};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::long;
 
 /// Long arguments: their position in the line, and the digest that replaces them in the hash.
 #[derive(Debug)]
-pub(super) struct Apart {
+pub(super) struct LongArguments {
     pub(super) args: Range<usize>,
     pub(super) digest: ContentDigest,
 }
@@ -27,7 +27,7 @@ pub(super) fn push(
     out: &mut Vec<u8>,
     record: &Record,
     redactor: &Redactor,
-) -> Result<Option<Apart>, LedgerError> {
+) -> Result<Option<LongArguments>, LedgerError> {
     let start = out.len();
     let known = match call_of(record).filter(|call| long::is_there(&call.call.args)) {
         Some(call) => with_long_args(out, record, &call.call)?,
@@ -60,7 +60,7 @@ pub(super) fn push(
         };
         out.extend_from_slice(format!(",\"args_digest\":\"{digest}\"").as_bytes());
         let long = place.filter(|args| args.len() >= ContentDigest::LONG);
-        apart = long.map(|args| Apart { args: start + args.start..start + args.end, digest });
+        apart = long.map(|args| LongArguments { args: start + args.start..start + args.end, digest });
     }
     if hidden.all > 0 || !call.left_out.is_empty() {
         out.extend_from_slice(format!(",\"hidden\":{}", hidden.all).as_bytes());
@@ -218,7 +218,7 @@ fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
             let left = match value {
                 Value::Object(args) if key == "args" => {
                     let left = cleaner.redactor.args(args, Mark::Record);
-                    Redacted { left: Value::Object(left.left), hidden: left.hidden }
+                    Redaction { left: Value::Object(left.left), hidden: left.hidden }
                 }
                 _ => cleaner.about.value(value, Mark::Record),
             };

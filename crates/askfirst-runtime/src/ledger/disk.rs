@@ -115,7 +115,7 @@ fn check(path: &Path, file: &File) -> Result<(), LedgerError> {
     } else if found.uid() != me {
         format!("it belongs to user {}, not to {me}", found.uid())
     } else if found.mode() & 0o022 != 0 {
-        format!("others can write it (mode {:03o})", found.mode() & 0o777)
+        format!("other users can write to it (mode {:03o})", found.mode() & 0o777)
     } else {
         return Ok(());
     };

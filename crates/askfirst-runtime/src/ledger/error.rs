@@ -15,7 +15,7 @@ pub enum LedgerError {
         cause: io::Error,
     },
     /// The file is not safe to use as an audit log.
-    #[error("cannot use `{}` as the ledger: {why}", .path.display())]
+    #[error("cannot use `{}` as the audit log: {why}", .path.display())]
     Refused {
         /// The file.
         path: PathBuf,
@@ -54,16 +54,16 @@ pub enum LedgerError {
         searched: u64,
     },
     /// The entry is larger than the longest line that can be read.
-    #[error("the entry has {0} bytes, more than the ledger holds")]
+    #[error("the entry has {0} bytes, more than the audit log can hold")]
     TooLarge(usize),
     /// The entry cannot be written as JSON.
     #[error("the entry cannot be written: {0}")]
     Json(#[from] serde_json::Error),
     /// The file kept being removed or closed while an entry was being written.
-    #[error("`{}` does not hold still", .0.display())]
+    #[error("`{}` kept changing while it was being opened", .0.display())]
     Restless(PathBuf),
     /// A thread panicked while it was using the audit log.
-    #[error("the ledger was left in the middle of an entry")]
+    #[error("the audit log ends in the middle of an entry")]
     Broken,
 }
 
@@ -81,7 +81,7 @@ impl LedgerError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Refused { .. } => {
-                Some("a ledger is a plain file that belongs to you and that nobody else can write")
+                Some("an audit log must be a plain file that belongs to you and that no one else can write")
             }
             Self::Locked(_) => Some("another session may be stopped in the middle of an entry"),
             Self::NoGoodLine { .. } => {

@@ -6,7 +6,7 @@ use super::disk::folder;
 
 /// A closed file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Closed {
+pub(super) struct ClosedFile {
     pub(super) first: u64,
     pub(super) last: u64,
     pub(super) path: PathBuf,
@@ -30,7 +30,7 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 /// Returns the closed files of an audit log, oldest first.
-pub(super) fn closed(path: &Path) -> std::io::Result<Vec<Closed>> {
+pub(super) fn closed(path: &Path) -> std::io::Result<Vec<ClosedFile>> {
     let (stem, suffix) = name_parts(path);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder(path))? {
@@ -41,7 +41,7 @@ pub(super) fn closed(path: &Path) -> std::io::Result<Vec<Closed>> {
             continue;
         };
         if let (Some(first), Some(last)) = (number(numbers.0), number(numbers.1)) {
-            found.push(Closed { first, last, path: folder(path).join(&name) });
+            found.push(ClosedFile { first, last, path: folder(path).join(&name) });
         }
     }
     found.sort();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use askfirst::Timestamp;
 
 use super::error::LedgerError;
-use super::line::Line;
+use super::line::EntryLine;
 use super::writer::{Lock, Writer};
 
 /// The maximum time between two entries in a row, in milliseconds.
@@ -34,15 +34,15 @@ const FREE: Duration = Duration::from_millis(4);
 pub(super) struct Keeper(Arc<Shared>);
 
 struct Shared {
-    inner: Mutex<Inner>,
+    inner: Mutex<WriterState>,
     /// Notified when the lock is first kept, and at the end.
     news: Condvar,
 }
 
 /// The state for writing an entry. One thread uses it at a time.
-pub(super) struct Inner {
+pub(super) struct WriterState {
     writer: Writer,
-    line: Line,
+    line: EntryLine,
     process: u32,
     last: Timestamp,
     row: u32,
@@ -65,12 +65,12 @@ enum Minder {
 
 /// The right to write one entry, and whether to keep the lock after it.
 pub(super) struct Turn<'a> {
-    pub(super) inner: MutexGuard<'a, Inner>,
+    pub(super) inner: MutexGuard<'a, WriterState>,
     pub(super) after: Lock,
 }
 
-impl Inner {
-    pub(super) fn parts(&mut self) -> (&mut Writer, &mut Line) {
+impl WriterState {
+    pub(super) fn parts(&mut self) -> (&mut Writer, &mut EntryLine) {
         (&mut self.writer, &mut self.line)
     }
 
@@ -85,9 +85,9 @@ impl Inner {
 
 impl Keeper {
     pub(super) fn new(writer: Writer) -> Self {
-        let inner = Inner {
+        let inner = WriterState {
             writer,
-            line: Line::default(),
+            line: EntryLine::default(),
             process: std::process::id(),
             last: Timestamp::default(),
             row: 0,

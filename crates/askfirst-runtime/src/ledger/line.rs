@@ -8,7 +8,7 @@
 
 use askfirst::{ContentDigest, Digest};
 
-use super::body::{Apart, args_in};
+use super::body::{LongArguments, args_in};
 use super::error::LedgerError;
 
 /// The maximum length of a line, in bytes.
@@ -33,7 +33,7 @@ pub(super) type Hex = [u8; 64];
 
 /// The position of a line in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ChainPosition {
     pub(super) seq: u64,
     pub(super) prev: Hex,
     pub(super) hash: Hex,
@@ -41,7 +41,7 @@ pub(super) struct Place {
 
 /// Why a line is not part of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoPlace {
+pub(super) enum PositionError {
     /// It does not start or end like a line of the audit log.
     Shape,
     /// Its hash does not match its bytes.
@@ -49,12 +49,12 @@ pub(super) enum NoPlace {
 }
 
 /// Returns the position of a line, given without its newline, and checks its hash.
-pub(super) fn place(line: &[u8]) -> Result<Place, NoPlace> {
-    let (seq, prev, body, hash) = parts(line).ok_or(NoPlace::Shape)?;
-    if hash_of_line(body).ok_or(NoPlace::Shape)? != hash {
-        return Err(NoPlace::Hash);
+pub(super) fn place(line: &[u8]) -> Result<ChainPosition, PositionError> {
+    let (seq, prev, body, hash) = parts(line).ok_or(PositionError::Shape)?;
+    if hash_of_line(body).ok_or(PositionError::Shape)? != hash {
+        return Err(PositionError::Hash);
     }
-    Ok(Place { seq, prev, hash })
+    Ok(ChainPosition { seq, prev, hash })
 }
 
 /// Computes the hash of a line that was read. `body` is the line up to its hash.
@@ -64,13 +64,13 @@ fn hash_of_line(body: &[u8]) -> Option<Hex> {
     }
     let args = args_in(body)?;
     let digest = ContentDigest::of(body.get(args.clone()).unwrap_or_default());
-    Some(hash_of(body, Some(&Apart { args, digest })))
+    Some(hash_of(body, Some(&LongArguments { args, digest })))
 }
 
 /// Computes the hash of the bytes before it. No JSON value starts like a digest, so a digest cannot be mistaken for
 /// arguments.
-fn hash_of(body: &[u8], apart: Option<&Apart>) -> Hex {
-    let Some(Apart { args, digest }) = apart else { return Digest::of(body).hex() };
+fn hash_of(body: &[u8], apart: Option<&LongArguments>) -> Hex {
+    let Some(LongArguments { args, digest }) = apart else { return Digest::of(body).hex() };
     let part = |range| body.get::<std::ops::Range<usize>>(range).unwrap_or_default();
     let digest = digest.to_string();
     Digest::of_joined([part(0..args.start), digest.as_bytes(), part(args.end..body.len())]).hex()
@@ -130,9 +130,9 @@ pub(super) fn digest(hex: &Hex) -> Option<Digest> {
 
 /// A line under construction, with space before the record for the number that is known only under the lock.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct EntryLine {
     bytes: Vec<u8>,
-    apart: Option<Apart>,
+    apart: Option<LongArguments>,
 }
 
 /// The fields before the record, except the number.
@@ -143,7 +143,7 @@ pub(super) struct Head<'a> {
     pub(super) pid: u32,
 }
 
-impl Line {
+impl EntryLine {
     /// Starts a line. The caller then appends the record as JSON fields, each after a comma.
     pub(super) fn begin(&mut self, head: Head<'_>) -> Result<&mut Vec<u8>, LedgerError> {
         self.apart = None;
@@ -161,7 +161,7 @@ impl Line {
     }
 
     /// Sets where the long arguments of the record are, if it has any.
-    pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
+    pub(super) fn set_apart(&mut self, apart: Option<LongArguments>) {
         self.apart = apart;
     }
 
@@ -176,7 +176,7 @@ impl Line {
         self.bytes.extend_from_slice(prev);
         self.bytes.push(b'"');
         let apart = self.apart.as_ref();
-        let apart = apart.map(|Apart { args, digest }| Apart {
+        let apart = apart.map(|LongArguments { args, digest }| LongArguments {
             args: args.start.saturating_sub(skip)..args.end.saturating_sub(skip),
             digest: *digest,
         });

@@ -18,7 +18,7 @@ const TRIES: usize = 200;
 
 /// One file of an audit log.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct LogFile {
     pub(super) path: PathBuf,
     /// For a closed file, the first and last number in its name.
     pub(super) closed: Option<(u64, u64)>,
@@ -27,7 +27,7 @@ pub(super) struct Part {
 /// All files of an audit log, oldest first, and the size of the newest one to read.
 #[derive(Debug)]
 pub(super) struct Moment {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LogFile>,
     newest: Option<(File, u64)>,
 }
 
@@ -70,12 +70,12 @@ impl Moment {
         let size = file.metadata().map_err(LedgerError::open(path))?.len();
         // If this fails, closing the file releases the lock.
         let _ = file.unlock();
-        parts.push(Part { path: path.to_owned(), closed: None });
+        parts.push(LogFile { path: path.to_owned(), closed: None });
         Ok(Some(Self { parts, newest: Some((file, size)) }))
     }
 
     /// Returns the lines of one file.
-    pub(super) fn lines(&self, part: &Part) -> Result<Lines, LedgerError> {
+    pub(super) fn lines(&self, part: &LogFile) -> Result<Lines, LedgerError> {
         let opened = || -> io::Result<(File, u64)> {
             if let (None, Some((file, size))) = (part.closed, &self.newest) {
                 let mut file = file.try_clone()?;
@@ -102,9 +102,9 @@ fn open_to_read(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
-fn closed_parts(path: &Path) -> Vec<Part> {
+fn closed_parts(path: &Path) -> Vec<LogFile> {
     let closed = files::closed(path).unwrap_or_default().into_iter();
-    closed.map(|file| Part { path: file.path, closed: Some((file.first, file.last)) }).collect()
+    closed.map(|file| LogFile { path: file.path, closed: Some((file.first, file.last)) }).collect()
 }
 
 fn is_still_at(file: &File, path: &Path) -> bool {

@@ -7,8 +7,8 @@ use askfirst::{Args, Digest, Timestamp};
 use serde_json::Value;
 
 use super::error::LedgerError;
-use super::line::{self, NoPlace};
-use super::lines::{Lines, Moment, Part};
+use super::line::{self, PositionError};
+use super::lines::{Lines, LogFile, Moment};
 use super::session::rfc3339;
 
 /// Selects entries. The default selects all of them.
@@ -126,7 +126,7 @@ pub fn find(path: &Path, call_id: &str) -> Result<Vec<Entry>, LedgerError> {
 pub struct Entries {
     moment: Moment,
     filter: Filter,
-    parts: Vec<Part>,
+    parts: Vec<LogFile>,
     open: Option<(PathBuf, Lines)>,
 }
 
@@ -188,13 +188,13 @@ fn entry(file: &Path, number: u64, bytes: &[u8]) -> Result<Entry, String> {
 
 /// Parses the fields of a line.
 pub(super) fn fields(bytes: &[u8]) -> Result<Args, String> {
-    serde_json::from_slice(bytes).map_err(|e| format!("it is not JSON that can be read: {e}"))
+    serde_json::from_slice(bytes).map_err(|e| format!("it is not valid JSON: {e}"))
 }
 
 /// Describes the fault of a line that is not part of the chain.
-pub(super) fn wrong(no_place: NoPlace) -> &'static str {
+pub(super) fn wrong(no_place: PositionError) -> &'static str {
     match no_place {
-        NoPlace::Shape => "it is not a whole line of the ledger",
-        NoPlace::Hash => "it was changed: its hash is not that of its bytes",
+        PositionError::Shape => "it is not a whole line of the audit log",
+        PositionError::Hash => "it was changed: its hash is not that of its bytes",
     }
 }

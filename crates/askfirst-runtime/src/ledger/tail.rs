@@ -8,7 +8,7 @@ use askfirst::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::error::LedgerError;
-use super::line::{self, MAX_LINE, Place};
+use super::line::{self, ChainPosition, MAX_LINE};
 
 /// How many bytes from the end are searched for a whole line.
 const FARTHEST: u64 = 2 * MAX_LINE as u64;
@@ -17,18 +17,18 @@ const FARTHEST: u64 = 2 * MAX_LINE as u64;
 #[derive(Debug)]
 pub(super) struct Tail {
     /// The last whole line.
-    pub(super) last: Option<Place>,
+    pub(super) last: Option<ChainPosition>,
     /// Whether that line says that the file is closed.
     pub(super) closed: bool,
     /// The bytes after it, if there are any.
-    pub(super) left: Option<LeftOver>,
+    pub(super) left: Option<TailBytes>,
     /// Whether the file ends in the middle of a line.
     pub(super) open_line: bool,
 }
 
 /// The bytes after the last whole line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftOver {
+pub(super) enum TailBytes {
     /// A torn write left them.
     Torn(Torn),
     /// No torn write can leave such bytes.
@@ -89,20 +89,20 @@ fn last_line(bytes: &[u8], all: bool) -> Option<Tail> {
     }
 }
 
-fn left_over(rest: &[u8], no_newline: bool) -> Option<LeftOver> {
+fn left_over(rest: &[u8], no_newline: bool) -> Option<TailBytes> {
     if rest.is_empty() && !no_newline {
         return None;
     }
     let left = Torn { bytes: rest.len() as u64, digest: Digest::of(rest) };
     let torn = rest.split(|byte| *byte == b'\n').all(line::may_be_torn);
-    Some(if torn { LeftOver::Torn(left) } else { LeftOver::Altered(left) })
+    Some(if torn { TailBytes::Torn(left) } else { TailBytes::Altered(left) })
 }
 
 /// Handles a file without a whole line: it is new, or its first line was torn. Any other file is not an audit log.
 fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
     let ours = line::may_begin(bytes) || bytes.iter().all(|byte| *byte == 0);
     if !ours {
-        let why = "it has other things in it".to_owned();
+        let why = "it has other content".to_owned();
         return Err(LedgerError::Refused { path: path.to_owned(), why });
     }
     let open_line = bytes.last().is_some_and(|byte| *byte != b'\n');
@@ -112,8 +112,8 @@ fn no_line(path: &Path, bytes: &[u8]) -> Result<Tail, LedgerError> {
 /// Returns the kind of entry that a line holds.
 pub(super) fn kind(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Kind {
+    struct LineKind {
         kind: String,
     }
-    serde_json::from_slice::<Kind>(line).ok().map(|line| line.kind)
+    serde_json::from_slice::<LineKind>(line).ok().map(|line| line.kind)
 }

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::LedgerError;
 use super::files;
-use super::line::{self, Hex, NO_HASH, Place};
-use super::lines::{Moment, Part, RawLine};
+use super::line::{self, ChainPosition, Hex, NO_HASH};
+use super::lines::{LogFile, Moment, RawLine};
 use super::read::{fields, wrong};
 use super::tail::Torn;
 
@@ -147,7 +147,7 @@ impl Check {
         self.faults.push(VerifyFault { file: self.file.clone(), line, what: what.into() });
     }
 
-    fn file(&mut self, moment: &Moment, part: &Part) {
+    fn file(&mut self, moment: &Moment, part: &LogFile) {
         self.file.clone_from(&part.path);
         self.first_in_file = None;
         let mut lines = match moment.lines(part) {
@@ -163,7 +163,7 @@ impl Check {
                     self.line(line);
                 }
                 Err(e) => {
-                    self.fault(last_line, format!("the rest cannot be read: {e}"));
+                    self.fault(last_line, format!("cannot read the rest: {e}"));
                     break;
                 }
             }
@@ -177,12 +177,12 @@ impl Check {
 
     fn end_of_closed(&mut self, line: u64, first: u64, last: u64) {
         if !self.closed {
-            self.fault(line, "the file does not end with the line that closes it");
+            self.fault(line, "the file does not end with its closing line");
         }
         if self.first_in_file != Some(first) || self.seq != last {
             let found =
                 self.first_in_file.map_or_else(|| "none".to_owned(), |n| format!("{n} to {}", self.seq));
-            self.fault(0, format!("its name promises entries {first} to {last}, it has {found}"));
+            self.fault(0, format!("its name says entries {first} to {last}, but it has {found}"));
         }
     }
 
@@ -209,11 +209,11 @@ impl Check {
             }
         }
         if !line.ended {
-            self.fault(line.number, "the end of the last line is torn off, and no entry after it says so");
+            self.fault(line.number, "the end of the last line is missing, and no later entry explains it");
         }
     }
 
-    fn entry(&mut self, line: u64, place: Place, fields: &Args) {
+    fn entry(&mut self, line: u64, place: ChainPosition, fields: &Args) {
         let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
         self.closed = kind == "rotated";
         let own = matches!(kind, "recovered" | "continued");
@@ -224,7 +224,7 @@ impl Check {
                 if altered {
                     self.fault(
                         at,
-                        "it was changed or put in: no torn write leaves this, though it is called one",
+                        "it was changed or inserted: no torn write can leave this, although an entry says so",
                     );
                 } else if region.is(&torn) {
                     self.torn += 1;
@@ -246,10 +246,10 @@ impl Check {
             (None, None) => {}
         }
         if self.first_in_file.is_none() && self.before.is_some() && kind != "continued" {
-            self.fault(line, "the file does not begin with the line that continues the one before");
+            self.fault(line, "the file does not begin with a line that continues the file before it");
         }
         if kind == "altered" {
-            self.fault(line, "its writer found that what stood before it had been changed or taken away");
+            self.fault(line, "when it was written, the lines before it had been changed or removed");
         }
         if kind == "continued" {
             self.continued(line, fields);
@@ -260,7 +260,7 @@ impl Check {
     fn continued(&mut self, line: u64, fields: &Args) {
         let named = fields.get("previous").and_then(Value::as_str);
         match named {
-            None => self.fault(line, "the file before this one was taken away while it was written"),
+            None => self.fault(line, "the file before this one was removed while askfirst wrote to it"),
             Some(named) if self.before.as_deref() != Some(named) && self.first_in_file.is_none() => {
                 self.fault(line, format!("the file before this one, `{named}`, is missing"));
             }
@@ -268,7 +268,7 @@ impl Check {
         }
     }
 
-    fn chain(&mut self, line: u64, place: Place) {
+    fn chain(&mut self, line: u64, place: ChainPosition) {
         let expected = self.seq.saturating_add(1);
         if place.seq != expected {
             let what = match place.seq.cmp(&expected) {

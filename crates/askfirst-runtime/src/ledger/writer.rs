@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
-use super::line::{self, Head, Hex, Line, NO_HASH};
-use super::tail::{self, LeftOver, Tail, Torn};
+use super::line::{self, EntryLine, Head, Hex, NO_HASH};
+use super::tail::{self, Tail, TailBytes, Torn};
 use super::{LedgerSettings, body, files};
 
 /// How long to wait for the lock of another writer.
@@ -25,7 +25,7 @@ const TRIES: usize = 100;
 /// Entries of the audit log about itself.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Own {
+enum LogEvent {
     /// A torn write left these bytes before this line.
     Recovered(Torn),
     /// The bytes before this line are not from a torn write, or entries of this writer are gone.
@@ -40,16 +40,16 @@ enum Own {
     },
 }
 
-impl Own {
-    fn after(left: LeftOver) -> Self {
+impl LogEvent {
+    fn after(left: TailBytes) -> Self {
         match left {
-            LeftOver::Torn(torn) => Self::Recovered(torn),
-            LeftOver::Altered(_) => Self::altered(Some(left)),
+            TailBytes::Torn(torn) => Self::Recovered(torn),
+            TailBytes::Altered(_) => Self::altered(Some(left)),
         }
     }
 
-    fn altered(left: Option<LeftOver>) -> Self {
-        let left = left.map(|(LeftOver::Torn(left) | LeftOver::Altered(left))| left);
+    fn altered(left: Option<TailBytes>) -> Self {
+        let left = left.map(|(TailBytes::Torn(left) | TailBytes::Altered(left))| left);
         Self::Altered {
             altered_bytes: left.map_or(0, |left| left.bytes),
             altered_sha256: left.map(|left| left.digest),
@@ -65,19 +65,19 @@ pub(super) struct Writer {
     /// Whether the lock was kept since the last entry.
     held: bool,
     /// The end of the file after the last entry of this writer. `None` if it must be read from the file.
-    left: Option<Left>,
+    left: Option<ChainEnd>,
     /// The last entry that this writer knows of, in any file.
     last: Option<(u64, Hex)>,
 }
 
 #[derive(Clone, Copy)]
-struct Left {
+struct ChainEnd {
     size: u64,
     seq: u64,
     hash: Hex,
 }
 
-enum Step {
+enum WriteOutcome {
     Done,
     /// The path now belongs to another file.
     Moved,
@@ -130,7 +130,7 @@ impl Writer {
     /// Appends a line. After a failure, the next call checks the end of the file again.
     pub(super) fn append(
         &mut self,
-        line: &mut Line,
+        line: &mut EntryLine,
         head: Head<'_>,
         firmly: Durability,
         after: Lock,
@@ -144,16 +144,16 @@ impl Writer {
                 }
             };
             let done = self.step(&file, line, head, firmly);
-            self.held = after == Lock::Kept && matches!(done, Ok(Step::Done));
+            self.held = after == Lock::Kept && matches!(done, Ok(WriteOutcome::Done));
             if !self.held {
                 let _ = file.unlock();
             }
             match done? {
-                Step::Done => {
+                WriteOutcome::Done => {
                     self.file = Some(file);
                     return Ok(());
                 }
-                Step::Moved => {}
+                WriteOutcome::Moved => {}
             }
         }
         Err(LedgerError::Restless(self.path.clone()))
@@ -162,15 +162,15 @@ impl Writer {
     fn step(
         &mut self,
         file: &File,
-        line: &mut Line,
+        line: &mut EntryLine,
         head: Head<'_>,
         firmly: Durability,
-    ) -> Result<Step, LedgerError> {
+    ) -> Result<WriteOutcome, LedgerError> {
         if !self.held {
             self.lock(file)?;
             match self.look(file, head)? {
-                Step::Done => {}
-                Step::Moved => return Ok(Step::Moved),
+                WriteOutcome::Done => {}
+                WriteOutcome::Moved => return Ok(WriteOutcome::Moved),
             }
         }
         if self.is_full(file)? {
@@ -180,15 +180,15 @@ impl Writer {
         if firmly == Durability::Synced {
             self.sync(file)?;
         }
-        Ok(Step::Done)
+        Ok(WriteOutcome::Done)
     }
 
     /// Checks how other writers changed the file while they had the lock.
-    fn look(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
+    fn look(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
         let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
         let size = u64::try_from(now.st_size).unwrap_or_default();
         if now.st_nlink == 0 {
-            return Ok(Step::Moved);
+            return Ok(WriteOutcome::Moved);
         }
         if self.left.is_none_or(|left| left.size != size) {
             let tail = tail::look(&self.path, file, size)?;
@@ -196,24 +196,24 @@ impl Writer {
             self.left = None;
             if let Some((seq, hash)) = lost {
                 // Continuing from the last entry that this writer knows leaves a visible gap.
-                self.left = Some(Left { size, seq, hash });
+                self.left = Some(ChainEnd { size, seq, hash });
                 let newline = tail.open_line.then_some(b'\n');
-                self.put_own(file, &Own::altered(tail.left), head, newline)?;
+                self.put_own(file, &LogEvent::altered(tail.left), head, newline)?;
                 self.sync(file)?;
-                return Ok(Step::Done);
+                return Ok(WriteOutcome::Done);
             }
             if tail.closed && tail.left.is_none() {
                 return self.close(file, tail.last.map_or(0, |last| last.seq));
             }
             self.find_place(file, size, tail, head)?;
         }
-        Ok(Step::Done)
+        Ok(WriteOutcome::Done)
     }
 
     /// Returns whether the last entry of this writer is no longer in the file.
     fn is_lost(&self, (seq, hash): (u64, Hex), file: &File, tail: &Tail) -> bool {
         let Some(last) = tail.last else { return false };
-        let is_there = |left: Left| {
+        let is_there = |left: ChainEnd| {
             let mut found = NO_HASH;
             let at = left.size.checked_sub((NO_HASH.len() + line::END.len()) as u64);
             at.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok()) && found == left.hash
@@ -249,24 +249,24 @@ impl Writer {
     fn find_place(&mut self, file: &File, size: u64, tail: Tail, head: Head<'_>) -> Result<(), LedgerError> {
         let newline = tail.open_line.then_some(b'\n');
         if let Some(last) = tail.last {
-            self.left = Some(Left { size, seq: last.seq, hash: last.hash });
+            self.left = Some(ChainEnd { size, seq: last.seq, hash: last.hash });
             return match tail.left {
                 None => Ok(()),
-                Some(left) => self.put_own(file, &Own::after(left), head, newline),
+                Some(left) => self.put_own(file, &LogEvent::after(left), head, newline),
             };
         }
         let (previous, (seq, hash)) = self.before()?;
-        self.left = Some(Left { size, seq, hash });
+        self.left = Some(ChainEnd { size, seq, hash });
         match (seq, tail.left) {
             (0, None) => Ok(()),
-            (0, Some(left)) => self.put_own(file, &Own::after(left), head, newline),
+            (0, Some(left)) => self.put_own(file, &LogEvent::after(left), head, newline),
             (_, left) => {
                 let torn = match left {
                     None => None,
-                    Some(LeftOver::Torn(torn)) => Some(torn),
-                    Some(LeftOver::Altered(_)) => None,
+                    Some(TailBytes::Torn(torn)) => Some(torn),
+                    Some(TailBytes::Altered(_)) => None,
                 };
-                self.put_own(file, &Own::Continued { previous, torn }, head, newline)?;
+                self.put_own(file, &LogEvent::Continued { previous, torn }, head, newline)?;
                 self.sync(file)?;
                 self.sync_folder()
             }
@@ -302,16 +302,16 @@ impl Writer {
         Ok(left.seq > first && folder(&self.path).join(name).symlink_metadata().is_err())
     }
 
-    fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<Step, LedgerError> {
-        let Some(left) = self.left else { return Ok(Step::Moved) };
+    fn rotate(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
+        let Some(left) = self.left else { return Ok(WriteOutcome::Moved) };
         let closed_as = files::closed_name(&self.path, self.first_seq(file)?, left.seq.saturating_add(1));
-        let own = Own::Rotated { closed_as, next: files::name(&self.path) };
+        let own = LogEvent::Rotated { closed_as, next: files::name(&self.path) };
         self.put_own(file, &own, head, None)?;
         self.close(file, left.seq.saturating_add(1))
     }
 
     /// Renames a file whose last line says that it is closed, unless another process already did.
-    fn close(&mut self, file: &File, last: u64) -> Result<Step, LedgerError> {
+    fn close(&mut self, file: &File, last: u64) -> Result<WriteOutcome, LedgerError> {
         self.left = None;
         let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
         let there = self.path.symlink_metadata();
@@ -322,7 +322,7 @@ impl Writer {
             self.disk.rename(&self.path, &to).map_err(LedgerError::step("rename", &self.path))?;
             self.sync_folder()?;
         }
-        Ok(Step::Moved)
+        Ok(WriteOutcome::Moved)
     }
 
     fn first_seq(&self, file: &File) -> Result<u64, LedgerError> {
@@ -347,17 +347,17 @@ impl Writer {
     fn put_own(
         &mut self,
         file: &File,
-        own: &Own,
+        own: &LogEvent,
         head: Head<'_>,
         before: Option<u8>,
     ) -> Result<(), LedgerError> {
-        let mut line = Line::default();
+        let mut line = EntryLine::default();
         body::fields(line.begin(head)?, own)?;
         self.put(file, &mut line, before)
     }
 
     /// Writes one line, with the byte `before` in front of it, in one write.
-    fn put(&mut self, file: &File, line: &mut Line, before: Option<u8>) -> Result<(), LedgerError> {
+    fn put(&mut self, file: &File, line: &mut EntryLine, before: Option<u8>) -> Result<(), LedgerError> {
         let Some(left) = self.left.take() else { return Err(LedgerError::Restless(self.path.clone())) };
         let Some(seq) = left.seq.checked_add(1) else { return Err(LedgerError::Restless(self.path.clone())) };
         let (bytes, hash) = line.end(seq, &left.hash)?;
@@ -367,7 +367,7 @@ impl Writer {
         if written != bytes.len() {
             return Err(LedgerError::Short { path: self.path.clone(), written, length: bytes.len() });
         }
-        self.left = Some(Left { size: left.size + written as u64, seq, hash });
+        self.left = Some(ChainEnd { size: left.size + written as u64, seq, hash });
         self.last = Some((seq, hash));
         Ok(())
     }

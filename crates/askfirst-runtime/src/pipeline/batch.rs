@@ -5,7 +5,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use askfirst::machine::{ShownBy, Submission};
+use askfirst::machine::{PresenterId, Submission};
 use askfirst::ports::Presenter;
 use askfirst::toolset::{BoxFuture, CallerThread};
 use askfirst::{ApprovalContext, Cause, Outcome, Refusal};
@@ -76,7 +76,7 @@ fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Ques
     Some(pipeline.recording().requested(judged).map(|()| {
         let (toolset, call) = (&pipeline.toolset, &judged.call);
         let present = Present::new(Arc::clone(toolset), Arc::clone(call));
-        let shown_by = Some(ShownBy(Arc::as_ptr(toolset).addr()));
+        let shown_by = Some(PresenterId(Arc::as_ptr(toolset).addr()));
         (Submission { call: Arc::clone(call), request, shown_by }, Some(Arc::new(present) as _))
     }))
 }

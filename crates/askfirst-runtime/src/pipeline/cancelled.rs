@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use askfirst::ports::{Clock, Durability, Keeps, Recorder};
+use askfirst::ports::{Clock, Durability, Recorder, Retention};
 use askfirst::toolset::CallerThread;
 
 use crate::blocking::offload;
@@ -44,7 +44,7 @@ impl DerefMut for DrivenCall {
 
 impl Drop for DrivenCall {
     fn drop(&mut self) {
-        if self.recorder.keeps() == Keeps::Nothing {
+        if self.recorder.keeps() == Retention::Nothing {
             return;
         }
         if let Some(record) = self.call.given_up(self.clock.now()) {

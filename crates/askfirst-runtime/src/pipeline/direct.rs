@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use askfirst::ports::Keeps;
+use askfirst::ports::Retention;
 use askfirst::toolset::{AskNested, BoxFuture, CallerThread};
 use askfirst::{
     ApprovalContext, ApprovalDecision, ApprovalRequest, Judgement, Outcome, RecordedPermit, ToolError,
@@ -79,15 +79,16 @@ impl Pipeline {
         call: &Arc<ApprovalContext>,
     ) -> Option<RecordedPermit> {
         match self.recorder.keeps() {
-            Keeps::Everything => return None,
-            Keeps::Nothing if self.observer.is_some() => return None,
-            Keeps::Nothing => {}
+            Retention::Everything => return None,
+            Retention::Nothing if self.observer.is_some() => return None,
+            Retention::Nothing => {}
         }
         if self.controller.is_stopped() {
             return None;
         }
-        let permit =
-            judgement.permit_shared(call).or_else(|| self.controller.permit_unasked(judgement, call))?;
+        let permit = judgement
+            .permit_shared(call)
+            .or_else(|| self.controller.permit_without_asking(judgement, call))?;
         permit.without_record(&*self.recorder).ok()
     }
 

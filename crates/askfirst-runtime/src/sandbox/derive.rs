@@ -210,7 +210,7 @@ impl<'a> Layers<'a> {
         let floors = self.floors.iter().filter_map(|floor| deepest(floor, point));
         let speaking: Vec<&PathConfig> = std::iter::once(own).chain(floors).collect();
         let free = |approval: Approval| match access {
-            Access::Unasked => approval == Approval::None,
+            Access::WithoutAsking => approval == Approval::None,
             Access::Standing => approval < Approval::Human,
             Access::Approved => approval != Approval::Deny,
         };

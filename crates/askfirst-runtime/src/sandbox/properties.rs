@@ -153,7 +153,7 @@ fn allows(view: &View, access: Access) -> bool {
     match (view, access) {
         (View::Harmless, _) | (View::NeedsApproval(_), Access::Approved) => true,
         (View::NeedsApproval(request), Access::Standing) => request.approval < Approval::Human,
-        (View::NeedsApproval(_), Access::Unasked) | (View::Blocked(_) | View::Silent, _) => false,
+        (View::NeedsApproval(_), Access::WithoutAsking) | (View::Blocked(_) | View::Silent, _) => false,
     }
 }
 
@@ -167,7 +167,7 @@ proptest! {
         let mut config = Config::alone(main.settings(&base), &base);
         config.floors = floors.iter().map(|floor| floor.settings(&base)).collect();
         let tools = FileToolset::new(&config).unwrap();
-        for access in [Access::Unasked, Access::Standing, Access::Approved] {
+        for access in [Access::WithoutAsking, Access::Standing, Access::Approved] {
             let plain = derive(&config, access).profile;
             for path in FILES.map(|file| base.join(file)) {
                 let (read, write) = (view(&tools, "read_file", &path), view(&tools, "write_file", &path));

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use askfirst_config::{Config, Settings};
-use askfirst_files::never::{Names, Never, is_aside};
+use askfirst_files::never::{Names, NeverRules, is_aside};
 use askfirst_sandbox::Denial;
 use rustix::fs::{Access, AtFlags, Dir, FileType, OFlags};
 
@@ -34,7 +34,7 @@ const MAX_DEPTH: usize = 512;
 
 /// The rules about protected names, with a cache of the folders that were read.
 pub struct ProtectedNames {
-    never: Never,
+    never: NeverRules,
     folder: PathBuf,
     home: Option<PathBuf>,
     /// Git settings that apply to every repository.
@@ -99,7 +99,7 @@ impl ProtectedNames {
         let layers = || std::iter::once(&config.main).chain(&config.floors);
         let read = layers().flat_map(|layer: &Settings| &layer.sandbox.never_read);
         let write = layers().flat_map(|layer: &Settings| &layer.sandbox.never_write);
-        let never = Never::new(read, write).map_err(|e| SandboxError::Rule(e.to_string()))?;
+        let never = NeverRules::new(read, write).map_err(|e| SandboxError::Rule(e.to_string()))?;
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         if let Some(rule) = never.about_home().filter(|_| home.is_none()) {
             return Err(SandboxError::Rule(format!("cannot apply `{rule}`: the home folder is not known")));

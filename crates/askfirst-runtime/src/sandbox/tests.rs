@@ -67,7 +67,8 @@ impl World {
     fn denied(&self) -> Vec<(String, Denial)> {
         let links = HardLinks::search(&[self.path("w")]).unwrap();
         let derived =
-            derive_os_sandbox_profile(&self.config, Access::Unasked, &self.protected(), &links).unwrap();
+            derive_os_sandbox_profile(&self.config, Access::WithoutAsking, &self.protected(), &links)
+                .unwrap();
         let base = self.path("w");
         let name = |path: &Path| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
         let mut denied: Vec<_> =
@@ -145,7 +146,7 @@ fn many_hard_links_elsewhere_are_an_error() {
         fs::hard_link(world.path(&format!("out/{number}")), world.path(&format!("w/{number}"))).unwrap();
     }
     let links = HardLinks::search(&[world.path("w")]).unwrap();
-    let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+    let derived = derive_os_sandbox_profile(&world.config, Access::WithoutAsking, &world.protected(), &links);
     assert!(matches!(derived, Err(SandboxError::TooManyLinks { count: 70, .. })));
 }
 
@@ -456,7 +457,8 @@ fn hard_link_made_later_is_found_at_the_next_command() {
     let world = world();
     world.write("w/.bashrc", "x");
     let (protected, links) = (world.protected(), HardLinks::search(&[world.path("w")]).unwrap());
-    let derive = || derive_os_sandbox_profile(&world.config, Access::Unasked, &protected, &links).unwrap();
+    let derive =
+        || derive_os_sandbox_profile(&world.config, Access::WithoutAsking, &protected, &links).unwrap();
     assert_eq!(derive().profile.denied.len(), 1);
     fs::hard_link(world.path("w/.bashrc"), world.path("w/other")).unwrap();
     let denied = derive().profile.denied;

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use askfirst::{Approval, ApprovalContext, Mode, Policy, Toolset, Walls};
+use askfirst::{Approval, ApprovalContext, Mode, Policy, SandboxStatus, Toolset};
 use askfirst_config::{Config, Tier};
 use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
 use crate::assess::{self, Decided, Unknown};
-use crate::launcher::{WalledLauncher, accepts_missing_walls, walls_when_asked};
+use crate::launcher::{SandboxLauncher, accepts_missing_sandbox, lazy_sandbox_status};
 use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
@@ -35,7 +35,7 @@ pub struct Catalog {
     /// The built-in tools and the command tools of the config.
     pub toolset: Arc<dyn Toolset>,
     /// Starts the processes of the tools, and can end them.
-    pub launcher: Arc<WalledLauncher>,
+    pub launcher: Arc<SandboxLauncher>,
 }
 
 impl Catalog {
@@ -44,8 +44,8 @@ impl Catalog {
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
     pub fn new(config: Config) -> Result<Self, CatalogError> {
-        let policy = config.policy(Walls::default()).with_walls_found_by(walls_when_asked(&config));
-        let launcher = Arc::new(WalledLauncher::new(config.clone()));
+        let policy = config.policy(SandboxStatus::default()).with_sandbox_probe(lazy_sandbox_status(&config));
+        let launcher = Arc::new(SandboxLauncher::new(config.clone()));
         let shell = config.main.shell.clone().unwrap_or_default();
         let commands = CommandToolset::new(
             config.command_tools(),
@@ -79,7 +79,7 @@ impl Catalog {
 fn masked(config: &Config) -> Masked {
     let sandbox = &config.main.sandbox;
     match (sandbox.require_os_sandbox, sandbox.os_sandbox_min) {
-        (Some(true), Tier::Full) => Masked::ByWalls,
+        (Some(true), Tier::Full) => Masked::BySandbox,
         (Some(true), Tier::ContentOnly) | (Some(false) | None, _) => Masked::No,
     }
 }
@@ -114,7 +114,7 @@ pub fn warnings(config: &Config, mode: Mode) -> Vec<String> {
         Mode::Interactive | Mode::Strict => {}
     }
     // To check the sandbox itself, askfirst would have to start a process, and many sessions never start one.
-    if accepts_missing_walls(config) {
+    if accepts_missing_sandbox(config) {
         warnings.push(
             "where the sandbox does not work, processes run without it: `sandbox.require_os_sandbox` is false"
                 .to_owned(),

@@ -75,7 +75,7 @@ impl Toolset for CommandToolset {
             let launched = offload(invocation.thread, move || launcher.launch(&launch)).await;
             match launched {
                 Some(Ok(finished)) => {
-                    invocation.ran_behind(finished.walled.clone());
+                    invocation.report_sandbox(finished.walled.clone());
                     result_of(&finished)
                 }
                 Some(Err(e)) => Err(ToolError::Failed(e.to_string())),

@@ -1,7 +1,7 @@
 //! The result that the agent gets for a process that ended, and the quoting of words for people.
 
 use askfirst::ToolError;
-use askfirst::ports::{Ended, Finished};
+use askfirst::ports::{ProcessEnd, ProcessOutput};
 use serde_json::{Value, json};
 
 /// Quotes words as a shell would read them.
@@ -16,7 +16,7 @@ pub(crate) fn quoted(words: &[String]) -> String {
 }
 
 /// Returns the output and the exit status of a process. Unless it succeeded, they are returned as an error.
-pub(crate) fn result_of(finished: &Finished) -> Result<Value, ToolError> {
+pub(crate) fn result_of(finished: &ProcessOutput) -> Result<Value, ToolError> {
     let mut result = json!({
         "stdout": String::from_utf8_lossy(&finished.stdout),
         "stderr": String::from_utf8_lossy(&finished.stderr),
@@ -30,20 +30,20 @@ pub(crate) fn result_of(finished: &Finished) -> Result<Value, ToolError> {
         add("left_out_bytes", finished.dropped.into());
     }
     let message = match finished.ended {
-        Ended::Exited(0) => {
+        ProcessEnd::Exited(0) => {
             add("exit_code", 0.into());
             return Ok(result);
         }
-        Ended::Exited(code) => {
+        ProcessEnd::Exited(code) => {
             add("exit_code", code.into());
             format!("the command exited with code {code}")
         }
-        Ended::Signalled(signal) => {
+        ProcessEnd::Signalled(signal) => {
             add("signal", signal.into());
             format!("the command was killed by signal {signal}")
         }
-        Ended::TimedOut => "the command ran too long and was stopped".to_owned(),
-        Ended::Stopped => "the command was stopped".to_owned(),
+        ProcessEnd::TimedOut => "the command ran too long and was stopped".to_owned(),
+        ProcessEnd::Stopped => "the command was stopped".to_owned(),
     };
     Err(ToolError::Ended { message, result })
 }

@@ -82,7 +82,7 @@ fn each_call_goes_its_own_way() {
 }
 
 #[test]
-fn a_call_that_is_given_up_takes_its_question_back_and_leaves_the_others() {
+fn dropped_call_withdraws_only_its_own_question() {
     let approver = Arc::new(Keeping::default());
     let mut calls = tools(&approver).submit([call("a", 1), call("b", 2)]);
     let second = calls.pop().unwrap();
@@ -110,7 +110,7 @@ fn what_is_submitted_is_asked_before_anybody_polls() {
 }
 
 #[test]
-fn a_name_without_a_definition_is_blocked_unless_the_toolset_runs_whatever_is_called() {
+fn undefined_tool_is_blocked_unless_unknown_names_are_allowed() {
     let approver = Arc::new(Keeping::default());
     let refused = block_on(tools(&approver).call(call("other", 1)));
     assert!(matches!(refused, Outcome::Denied(refusal) if refusal.cause == Cause::Policy));
@@ -122,7 +122,7 @@ fn a_name_without_a_definition_is_blocked_unless_the_toolset_runs_whatever_is_ca
 }
 
 #[test]
-fn toolsets_with_one_controller_ask_about_a_group_as_one_and_others_alone() {
+fn toolsets_of_one_controller_share_one_question_per_group() {
     let approver = Arc::new(Keeping::default());
     let (first, elsewhere) = (tools(&approver), tools(&approver));
     let second =

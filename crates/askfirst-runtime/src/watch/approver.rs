@@ -14,25 +14,25 @@ use askfirst_display::redact::{Mark, Redactor};
 use serde_json::Value;
 
 use super::frame::{FrameError, Patience, read, write};
-use super::place::{Missing, Place};
-use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands, takes};
+use super::place::{MissingFolder, WatcherFolder};
+use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands, takes};
 
 /// The maximum size of a question or an answer, in bytes.
 pub(super) const LIMIT: usize = 64 << 20;
 
 /// An approver that asks through `askfirst watch`.
-pub struct WatchApprover(Arc<Inner>);
+pub struct WatchApprover(Arc<WatchState>);
 
-struct Inner {
+struct WatchState {
     state: PathBuf,
     asker: Asker,
-    look: Look,
+    look: DisplaySettings,
     find: Box<takes::Find>,
-    open: Mutex<HashMap<QuestionId, Line>>,
+    open: Mutex<HashMap<QuestionId, QuestionState>>,
 }
 
 /// The state of a question.
-enum Line {
+enum QuestionState {
     /// The session is connecting to the watcher.
     Looking,
     /// The watcher has the question.
@@ -46,11 +46,11 @@ impl WatchApprover {
     pub fn new(
         state: &Path,
         asker: Asker,
-        look: Look,
+        look: DisplaySettings,
         takes: impl Fn(&str) -> Option<Value> + Send + Sync + 'static,
     ) -> Self {
         let (state, find) = (state.to_owned(), Box::new(takes));
-        Self(Arc::new(Inner { state, asker, look, find, open: Mutex::default() }))
+        Self(Arc::new(WatchState { state, asker, look, find, open: Mutex::default() }))
     }
 }
 
@@ -58,7 +58,7 @@ impl Approver for WatchApprover {
     fn ask(&self, question: Question, reply: Reply) {
         let inner = Arc::clone(&self.0);
         let id = question.id;
-        inner.open().insert(id, Line::Looking);
+        inner.open().insert(id, QuestionState::Looking);
         // If no thread can be started, the reply is dropped, and the answer is "the approver failed".
         drop(std::thread::Builder::new().name("askfirst-watched".to_owned()).spawn(move || {
             let answer = inner.asked(question);
@@ -71,7 +71,7 @@ impl Approver for WatchApprover {
     }
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
-        if let Some(Line::Asked(stream)) = self.0.open().remove(&question) {
+        if let Some(QuestionState::Asked(stream)) = self.0.open().remove(&question) {
             // If this message does not arrive, the watcher still sees that the connection is closed.
             let _ = write(&stream, &FromAsker::Withdraw { cause }, LIMIT);
             let _ = stream.shutdown(Shutdown::Both);
@@ -79,8 +79,8 @@ impl Approver for WatchApprover {
     }
 }
 
-impl Inner {
-    fn open(&self) -> MutexGuard<'_, HashMap<QuestionId, Line>> {
+impl WatchState {
+    fn open(&self) -> MutexGuard<'_, HashMap<QuestionId, QuestionState>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,8 +90,8 @@ impl Inner {
         let stream = match self.reach() {
             Ok(stream) => stream,
             Err(e) => {
-                let note = format!("{e}: `askfirst watch` in a terminal would be asked");
-                return Some(Answer::failed(Cause::NobodyToAsk, note));
+                let note = format!("{e}; hint: run `askfirst watch` in a terminal to answer questions");
+                return Some(Answer::failed(Cause::NoOneToAsk, note));
             }
         };
         let message = FromAsker::Ask {
@@ -105,7 +105,7 @@ impl Inner {
             let mut open = self.open();
             // The question was withdrawn before it was sent, so the watcher never gets it.
             let line = open.get_mut(&id)?;
-            *line = Line::Asked(ours?);
+            *line = QuestionState::Asked(ours?);
         }
         let said = write(&stream, &message, LIMIT).and_then(|()| read(&stream, LIMIT, Patience::Person));
         self.open().contains_key(&id).then(|| answer(said))
@@ -113,7 +113,7 @@ impl Inner {
 
     /// Connects to a watcher and checks its proof.
     fn reach(&self) -> Result<UnixStream, WatchError> {
-        let place = Place::open(&self.state, Missing::Nobody)?;
+        let place = WatcherFolder::open(&self.state, MissingFolder::Fail)?;
         let stream = UnixStream::connect(place.socket()).map_err(|e| match e.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchError::Nobody,
             _ => WatchError::Io(place.socket(), e),
@@ -123,7 +123,7 @@ impl Inner {
     }
 
     /// Returns the display settings for a question. Only the secret values that occur in it leave this process.
-    fn look_at(&self, question: &Question) -> Look {
+    fn look_at(&self, question: &Question) -> DisplaySettings {
         let text = serde_json::to_value(question).unwrap_or(Value::Null);
         let plain = Redactor::default().value(&text, Mark::Record).left;
         let stands = |value: &&String| {
@@ -131,7 +131,7 @@ impl Inner {
             finds.is_ok_and(|finds| finds.value(&text, Mark::Record).left != plain)
         };
         let secret_values = self.look.secret_values.iter().filter(stands).cloned().collect();
-        Look { secret_values, ..self.look.clone() }
+        DisplaySettings { secret_values, ..self.look.clone() }
     }
 }
 
@@ -139,13 +139,13 @@ fn answer(said: Result<FromWatcher, FrameError>) -> Answer {
     match said {
         Ok(FromWatcher::Answer { answer }) => answer,
         Ok(FromWatcher::Hello { .. } | FromWatcher::Proof { .. }) => {
-            Answer::failed(Cause::ApproverFailed, "the watcher gave no answer")
+            Answer::failed(Cause::ApproverFailed, "`askfirst watch` gave no answer")
         }
         Err(FrameError::Garbled | FrameError::TooLong) => {
             Answer::failed(Cause::ApproverFailed, "the watcher's answer cannot be read")
         }
         Err(FrameError::Ended | FrameError::TooSlow | FrameError::Io(_)) => {
-            Answer::failed(Cause::TerminalLost, "the watcher went away")
+            Answer::failed(Cause::TerminalLost, "`askfirst watch` ended")
         }
     }
 }

@@ -17,9 +17,9 @@ use askfirst::{Cause, Fact};
 
 use super::approver::LIMIT;
 use super::frame::{FrameError, Patience, read, write};
-use super::place::{Missing, Place, Secret};
+use super::place::{MissingFolder, Secret, WatcherFolder};
 use super::takes::{Schemas, Takes};
-use super::{Asker, FromAsker, FromWatcher, Look, WatchError, hands};
+use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands};
 
 /// The maximum number of open connections. A session that connects beyond it is closed, as if no watcher were running.
 const MAX_LINES: usize = 64;
@@ -70,11 +70,11 @@ impl Drop for Desk {
 
 /// A question from a session.
 #[derive(Debug)]
-struct Asked {
+struct IncomingQuestion {
     id: QuestionId,
     asker: Asker,
     process: u32,
-    look: Look,
+    look: DisplaySettings,
     takes: Schemas,
     question: Question,
     stream: UnixStream,
@@ -85,7 +85,7 @@ enum News {
     Leave,
     /// A connection was rejected, for this reason.
     Odd(String),
-    Asked(Box<Asked>),
+    Asked(Box<IncomingQuestion>),
     Withdrawn(QuestionId, Cause),
     Answered(QuestionId, Answer),
 }
@@ -96,7 +96,7 @@ impl Desk {
     /// # Errors
     /// Fails if another watcher is running, or if other users can access the folder or the secret.
     pub fn open(state: &Path) -> Result<Self, WatchError> {
-        let place = Place::open(state, Missing::Make)?;
+        let place = WatcherFolder::open(state, MissingFolder::Create)?;
         let lock = place.lock()?;
         let secret = Arc::new(place.secret_or_new()?);
         let socket = place.socket();
@@ -132,20 +132,20 @@ impl Desk {
     /// Fails if the socket cannot accept connections.
     pub fn serve(
         &self,
-        prompt: impl Fn(&Look, Takes) -> Option<Arc<dyn Approver>>,
+        prompt: impl Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>,
         tell: impl Fn(&str),
     ) -> Result<Left, WatchError> {
         let io = |e| WatchError::Io(self.socket.clone(), e);
         let come = self.come.lock().unwrap_or_else(PoisonError::into_inner);
-        let door = Door {
+        let entrance = Entrance {
             secret: Arc::clone(&self.secret),
             lines: Arc::default(),
             next: Arc::new(AtomicU64::new(1)),
             news: self.news.clone(),
         };
         let listener = self.listener.try_clone().map_err(io)?;
-        let thread = std::thread::Builder::new().name("askfirst-door".to_owned());
-        thread.spawn(move || door.stand_open(&listener)).map_err(io)?;
+        let thread = std::thread::Builder::new().name("askfirst-accept".to_owned());
+        thread.spawn(move || entrance.accept_all(&listener)).map_err(io)?;
         let mut queue = Queue::new(prompt, self.news.clone());
         for event in come.iter() {
             match event {
@@ -171,12 +171,12 @@ impl Desk {
 }
 
 fn is_lost(answer: &Answer) -> bool {
-    let lost = |cause: Cause| matches!(cause, Cause::TerminalLost | Cause::NobodyToAsk);
+    let lost = |cause: Cause| matches!(cause, Cause::TerminalLost | Cause::NoOneToAsk);
     answer.decisions.iter().any(|decision| !decision.approved && lost(decision.cause))
 }
 
 /// Accepts the connections of sessions.
-struct Door {
+struct Entrance {
     secret: Arc<Secret>,
     lines: Arc<AtomicUsize>,
     next: Arc<AtomicU64>,
@@ -184,27 +184,27 @@ struct Door {
 }
 
 /// Counts a connection as long as it is open.
-struct Counted(Arc<AtomicUsize>);
+struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Drop for Counted {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Door {
-    fn stand_open(&self, listener: &UnixListener) {
+impl Entrance {
+    fn accept_all(&self, listener: &UnixListener) {
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => self.let_in(stream),
+                Ok(stream) => self.accept(stream),
                 // Too many files are open, or the client has already disconnected.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    fn let_in(&self, stream: UnixStream) {
-        let counted = Counted(Arc::clone(&self.lines));
+    fn accept(&self, stream: UnixStream) {
+        let counted = ConnectionCount(Arc::clone(&self.lines));
         if self.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
             return;
         }
@@ -214,7 +214,7 @@ impl Door {
         drop(std::thread::Builder::new().name("askfirst-line".to_owned()).spawn(move || {
             let _counted = counted;
             if let Err(e) = attend(id, stream, &secret, &news) {
-                drop(news.send(News::Odd(format!("somebody was sent away: {e}"))));
+                drop(news.send(News::Odd(format!("a process that connected was refused: {e}"))));
             }
         }));
     }
@@ -242,7 +242,7 @@ fn attend(
     }
     let talk = |e| WatchError::Talk(FrameError::Io(e));
     let ours = stream.try_clone().map_err(talk)?;
-    let asked = Asked { id, asker, process, look, takes, question: *question, stream };
+    let asked = IncomingQuestion { id, asker, process, look, takes, question: *question, stream };
     // Sending fails only after the watcher has ended.
     let _ = news.send(News::Asked(Box::new(asked)));
     let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
@@ -260,7 +260,7 @@ fn attend(
 /// The prompt of one session.
 struct Prompt {
     session: String,
-    look: Look,
+    look: DisplaySettings,
     takes: Takes,
     approver: Arc<dyn Approver>,
 }
@@ -269,15 +269,15 @@ struct Prompt {
 struct Queue<P> {
     prompt: P,
     prompts: VecDeque<Prompt>,
-    waiting: VecDeque<Asked>,
-    shown: Option<(Asked, Arc<dyn Approver>)>,
+    waiting: VecDeque<IncomingQuestion>,
+    shown: Option<(IncomingQuestion, Arc<dyn Approver>)>,
     position: usize,
     /// Warnings to show once the screen is free, and the number of further ones.
     odd: (Vec<String>, usize),
     news: Sender<News>,
 }
 
-impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
+impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     fn new(prompt: P, news: Sender<News>) -> Self {
         Self {
             prompt,
@@ -300,7 +300,7 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
     fn take_odd(&mut self) -> Vec<String> {
         let (mut told, more) = std::mem::take(&mut self.odd);
         if more > 0 {
-            told.push(format!("{more} more were sent away"));
+            told.push(format!("{more} more processes were refused"));
         }
         told
     }
@@ -330,7 +330,7 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
             return;
         };
         self.position += 1;
-        let behind = |asked: &Asked| asked.question.of.saturating_sub(asked.question.position);
+        let behind = |asked: &IncomingQuestion| asked.question.of.saturating_sub(asked.question.position);
         let more = behind(&asked) + self.waiting.iter().map(|other| behind(other) + 1).sum::<usize>();
         let mut question = asked.question.clone();
         (question.id, question.position, question.of) = (asked.id, self.position, self.position + more);
@@ -341,13 +341,13 @@ impl<P: Fn(&Look, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
         let (id, news) = (asked.id, self.news.clone());
         // Sending fails only after the watcher has ended.
         let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));
-        let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(Nobody));
+        let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(RefusingApprover));
         self.shown = Some((asked, Arc::clone(&approver)));
         approver.ask(question, reply);
     }
 
     /// Returns the prompt of a session. Each session has one, so that the prompt remembers earlier questions.
-    fn prompt_for(&mut self, asked: &Asked) -> Option<Arc<dyn Approver>> {
+    fn prompt_for(&mut self, asked: &IncomingQuestion) -> Option<Arc<dyn Approver>> {
         let same = |prompt: &&Prompt| prompt.session == asked.asker.session && prompt.look == asked.look;
         if let Some(prompt) = self.prompts.iter().find(same) {
             prompt.takes.learn(asked.takes.clone());
@@ -379,16 +379,19 @@ impl<P> Drop for Queue<P> {
 }
 
 /// An approver that refuses, for a question that cannot be shown correctly.
-struct Nobody;
+struct RefusingApprover;
 
-impl Approver for Nobody {
+impl Approver for RefusingApprover {
     fn ask(&self, _: Question, reply: Reply) {
-        reply.send(Answer::failed(Cause::ApproverFailed, "the watcher cannot show it as it should be shown"));
+        reply.send(Answer::failed(
+            Cause::ApproverFailed,
+            "`askfirst watch` cannot show this question correctly",
+        ));
     }
 }
 
-fn told(asked: &Asked) -> String {
-    let Asker { door, name, folder, .. } = &asked.asker;
+fn told(asked: &IncomingQuestion) -> String {
+    let Asker { door: front_end, name, folder, .. } = &asked.asker;
     let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
-    format!("{door}{name} in {folder} (process {})", asked.process)
+    format!("{front_end}{name} in {folder} (process {})", asked.process)
 }

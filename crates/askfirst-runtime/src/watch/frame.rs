@@ -14,16 +14,16 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The other side closed the connection.
-    #[error("it ended")]
+    #[error("the other side closed it")]
     Ended,
     /// The message takes too long.
-    #[error("it takes too long")]
+    #[error("the other side took too long")]
     TooSlow,
     /// The message is longer than the limit.
     #[error("a message is too long")]
     TooLong,
     /// The bytes are not a valid message.
-    #[error("what it says is no message")]
+    #[error("the other side sent an invalid message")]
     Garbled,
     /// The operating system returned an error.
     #[error("{0}")]

@@ -50,26 +50,26 @@ impl Both {
     }
 
     fn proof(&self, secret: &Secret, side: Side) -> Result<String, WatchError> {
-        let mac = self.mac(secret, side).ok_or(WatchError::Stranger("no proof can be made"))?;
+        let mac = self.mac(secret, side).ok_or(WatchError::Stranger("askfirst could not compute a proof"))?;
         Ok(hex(&mac.finalize().into_bytes()))
     }
 
     fn check(&self, secret: &Secret, side: Side, proof: &str) -> Result<(), WatchError> {
         let held = self.mac(secret, side).zip(unhex(proof));
         let holds = held.is_some_and(|(mac, proof)| mac.verify_slice(&proof).is_ok());
-        if holds { Ok(()) } else { Err(WatchError::Stranger("its proof does not hold")) }
+        if holds { Ok(()) } else { Err(WatchError::Stranger("its proof is wrong")) }
     }
 }
 
 /// Returns the process id of the other end, which must belong to the same user.
 pub(super) fn peer(stream: &UnixStream) -> Result<u32, WatchError> {
-    let unknown = |_| WatchError::Stranger("the system does not say who it is");
+    let unknown = |_| WatchError::Stranger("the system did not report its user");
     let found = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
     if found.uid != rustix::process::geteuid() {
-        return Err(WatchError::Stranger("it is another user"));
+        return Err(WatchError::Stranger("it belongs to another user"));
     }
     u32::try_from(found.pid.as_raw_nonzero().get())
-        .map_err(|_| WatchError::Stranger("the system does not say who it is"))
+        .map_err(|_| WatchError::Stranger("the system did not report its user"))
 }
 
 /// The watcher's side of the handshake. Returns the process id of the session.

@@ -27,25 +27,25 @@ pub use takes::Takes;
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// Other users can access the folder, the secret or the socket.
-    #[error("`{}` is not yours alone", .0.display())]
+    #[error("`{}` is not private: only your user may have access to it", .0.display())]
     NotOurs(PathBuf),
     /// Another watcher is already running.
-    #[error("another `askfirst watch` runs already")]
+    #[error("another `askfirst watch` is already running")]
     Busy,
     /// No watcher is running.
-    #[error("nobody watches")]
+    #[error("no `askfirst watch` is running")]
     Nobody,
     /// The other side could not prove its identity.
-    #[error("whoever sits at the socket is not a watcher of yours: {0}")]
+    #[error("the process on the socket could not prove that it is your `askfirst watch`: {0}")]
     Stranger(&'static str),
     /// The other side is a different version, which might not show everything.
-    #[error("the watcher is another version (`{0}`): start it anew")]
+    #[error("`askfirst watch` is another version (`{0}`); hint: restart it")]
     Version(String),
     /// The operating system returned an error.
-    #[error("`{}` cannot be used: {}", .0.display(), .1)]
+    #[error("cannot use `{}`: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
     /// The other side closed the connection or broke the protocol.
-    #[error("the other side cannot be talked to: {0}")]
+    #[error("the connection failed: {0}")]
     Talk(#[from] frame::FrameError),
 }
 
@@ -66,7 +66,7 @@ pub struct Asker {
 /// Display settings of the session, so that the watcher shows a question as the session itself would.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Look {
+pub struct DisplaySettings {
     /// The maximum number of lines that a section shows at first.
     pub preview_lines: usize,
     /// Globs of secret arguments.
@@ -74,6 +74,9 @@ pub struct Look {
     /// Secret values. The session sends only those that occur in the question.
     pub secret_values: Vec<String>,
 }
+
+#[doc(hidden)]
+pub use self::DisplaySettings as Look;
 
 /// A message from a watcher.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -89,7 +92,7 @@ enum FromWatcher {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum FromAsker {
     Hello { version: String, nonce: String, proof: String },
-    Ask { asker: Asker, look: Look, takes: takes::Schemas, question: Box<Question> },
+    Ask { asker: Asker, look: DisplaySettings, takes: takes::Schemas, question: Box<Question> },
     Withdraw { cause: askfirst::Cause },
 }
 

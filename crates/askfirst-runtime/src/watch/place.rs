@@ -14,21 +14,21 @@ pub(super) use crate::random::SIZE;
 pub(super) struct Secret(pub(super) [u8; SIZE]);
 
 /// The folder of the watcher.
-pub(super) struct Place(PathBuf);
+pub(super) struct WatcherFolder(PathBuf);
 
 /// Whether to create a missing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
-    Make,
-    Nobody,
+pub(super) enum MissingFolder {
+    Create,
+    Fail,
 }
 
-impl Place {
+impl WatcherFolder {
     /// Opens the folder below `state`. Fails if other users can access it.
-    pub(super) fn open(state: &Path, missing: Missing) -> Result<Self, WatchError> {
+    pub(super) fn open(state: &Path, missing: MissingFolder) -> Result<Self, WatchError> {
         let folder = state.join("watch");
         let io = |e| WatchError::Io(folder.clone(), e);
-        if missing == Missing::Make {
+        if missing == MissingFolder::Create {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io)?;
         }
         match std::fs::symlink_metadata(&folder) {

@@ -29,7 +29,7 @@ impl Toolset for Turning {
 
 // invariant: 3
 #[test]
-fn a_tool_that_became_another_while_somebody_thought_is_asked_about_again() {
+fn tool_changed_during_its_question_is_asked_about_again() {
     for (turns, asked_for) in [(1, 2), (100, 4)] {
         let (turning, asked) = (Turning(Arc::default()), Arc::<Mutex<Vec<_>>>::default());
         let (turned, seen) = (turning.clone(), Arc::clone(&asked));
@@ -84,7 +84,7 @@ fn whoever_edits_again_and_again_is_not_asked_for_ever() {
 
 // invariant: 3
 #[test]
-fn a_yes_to_other_arguments_is_no_yes_to_what_a_tool_asked_by_itself() {
+fn edited_answer_does_not_approve_a_request_of_the_tool() {
     let step = || {
         let request = ApprovalRequest::new("step", "delete a", json!({"f": "a"}));
         ApprovalRequest { args: args(json!({"f": "a"})), ..request }

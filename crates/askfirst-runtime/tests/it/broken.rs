@@ -40,7 +40,7 @@ impl Approver for Panicking {
 }
 
 #[test]
-fn an_approver_that_panics_when_a_question_is_taken_back_is_asked_the_next_one() {
+fn approver_that_panics_on_withdrawal_gets_the_next_question() {
     let controller = ApprovalController::setup(Mode::Interactive)
         .approver(Arc::new(Panicking::default()))
         .time_out(Some(Duration::from_millis(50)))
@@ -117,7 +117,7 @@ fn toolsets_and_recorders_that_panic_refuse() {
 }
 
 #[test]
-fn what_was_stored_or_approved_beforehand_reaches_the_calls_of_a_toolset() {
+fn stored_and_prior_approvals_apply_to_toolset_calls() {
     let given = args(json!({"to": "ada"}));
     for approved in [true, false] {
         let ran = Ran::default();

@@ -25,7 +25,7 @@ fn the_modes_answer_as_the_table_says() {
     assert_eq!(approve.request_approval_sync(request("t", 1)).cause, Cause::Mode);
     assert!(approve.request_approval_sync(request("t", 1)).approved);
     let refused = approve.request_approval_sync(human(1));
-    assert!(!refused.approved && refused.cause == Cause::NobodyToAsk);
+    assert!(!refused.approved && refused.cause == Cause::NoOneToAsk);
     let refused = strict.request_approval_sync(request("send", 1));
     assert!(!refused.approved && refused.cause == Cause::Mode);
     assert!(refused.note.unwrap().contains("`send`"));
@@ -38,7 +38,7 @@ fn the_modes_answer_as_the_table_says() {
 #[test]
 fn without_anybody_to_ask_the_answer_is_no() {
     let alone = ApprovalController::setup(Mode::Interactive).build();
-    assert_eq!(alone.request_approval_sync(request("t", 1)).cause, Cause::NobodyToAsk);
+    assert_eq!(alone.request_approval_sync(request("t", 1)).cause, Cause::NoOneToAsk);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_session_approval_is_listed_revoked_and_cleared() {
 }
 
 #[test]
-fn a_callback_that_panics_or_claims_another_cause_approves_nothing() {
+fn panicking_or_lying_callback_approves_nothing() {
     let panics = ApprovalController::interactive(|_| panic!("on purpose"));
     assert_eq!(panics.request_approval_sync(request("t", 1)).cause, Cause::ApproverFailed);
     let claims = ApprovalController::interactive(|_| ApprovalDecision::yes(Cause::Policy));

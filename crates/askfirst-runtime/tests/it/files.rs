@@ -149,7 +149,7 @@ fn a_yes_for_the_session_is_for_this_file_whatever_its_content() {
 }
 
 #[test]
-fn a_remembered_yes_does_not_go_along_when_the_path_leads_elsewhere() {
+fn remembered_approval_ends_when_the_path_leads_elsewhere() {
     let office = asking();
     for folder in ["one", "two"] {
         std::fs::create_dir(office.folder.path().join("w").join(folder)).unwrap();

@@ -24,7 +24,7 @@ fn last_of(records: &Records, count: usize) -> Value {
 }
 
 #[test]
-fn a_call_that_is_given_up_while_somebody_is_asked_is_recorded_as_cancelled() {
+fn call_dropped_during_its_question_is_logged_as_cancelled() {
     let (desk, records) = (Desk::default(), Arc::new(Records::default()));
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let tools = ApprovalToolset::new(Ran::default().toolset(), controller, Policy::default());
@@ -40,13 +40,13 @@ fn a_call_that_is_given_up_while_somebody_is_asked_is_recorded_as_cancelled() {
         let last = last_of(&records, 2);
         assert_eq!((&last["kind"], &last["approved"]), (&json!("decided"), &json!(false)));
         assert_eq!((&last["cause"], &last["call_id"]), (&json!("cancelled"), &records.json()[0]["call_id"]));
-        assert_eq!(last["refusal"]["reason"], "the caller gave up");
+        assert_eq!(last["refusal"]["reason"], "the caller canceled it");
     }
 }
 
 // invariant: 8
 #[test]
-fn a_call_that_is_given_up_while_it_runs_is_recorded_as_cancelled() {
+fn call_dropped_while_it_runs_is_logged_as_cancelled() {
     let never = FunctionTool::dynamic(ToolDefinition::new("never", "", json!({})), |_| {
         Box::pin(std::future::pending())
     });

@@ -122,7 +122,7 @@ fn a_tool_that_panics_or_fails_is_a_failure_of_that_call() {
 }
 
 #[test]
-fn edited_arguments_are_judged_and_shown_again_and_recorded_as_edited() {
+fn edited_arguments_are_judged_shown_and_logged_again() {
     let (ran, records) = (Ran::default(), Arc::new(Records::default()));
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
@@ -228,7 +228,7 @@ fn nothing_is_presented_before_mode_and_memory() {
 }
 
 #[test]
-fn calls_of_one_batch_are_one_question_and_may_be_answered_in_part() {
+fn batch_is_one_question_and_can_be_answered_in_part() {
     let (ran, desk) = (Ran::default(), Desk::default());
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let tools = Arc::new(ApprovalToolset::new(ran.toolset(), controller, Policy::default()));

@@ -86,7 +86,7 @@ proptest! {
 
     // invariant: 1, 3, 8
     #[test]
-    fn whatever_goes_wrong_only_what_was_shown_approved_and_recorded_runs(
+    fn only_shown_approved_and_logged_calls_run_despite_faults(
         plays in prop::collection::vec(does(), 0..5),
         fail_from in prop::option::of(0_usize..8),
         approval in prop::sample::select(vec![Approval::Required, Approval::OncePerSession, Approval::Human]),

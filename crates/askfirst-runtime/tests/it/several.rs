@@ -68,7 +68,7 @@ fn two(tools: [&'static str; 2]) -> ([ApprovalToolset; 2], Arc<Mutex<Vec<Approva
 
 // invariant: 3
 #[test]
-fn toolsets_of_one_session_show_their_own_calls_under_their_own_ids() {
+fn toolsets_of_one_session_show_their_own_call_ids() {
     for _ in 0..20 {
         let ([one, other], asked, records) = two(["scratch_tool", "home_tool"]);
         let calls = [(&one, call("scratch_tool", json!({}))), (&other, call("home_tool", json!({})))];

@@ -43,7 +43,7 @@ fn written(tool: FunctionTool, policy: Policy, name: &str, given: Value) -> (Vec
 
 // invariant: 9
 #[test]
-fn what_the_config_excludes_of_a_marked_function_is_neither_remembered_nor_recorded() {
+fn excluded_arguments_are_neither_remembered_nor_logged() {
     let (records, asked) = (Arc::new(Records::default()), Arc::<Mutex<Vec<_>>>::default());
     let seen = Arc::clone(&asked);
     let controller = ApprovalController::interactive(move |request| {

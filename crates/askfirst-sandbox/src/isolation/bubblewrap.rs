@@ -131,23 +131,23 @@ pub(super) fn command(
         let handle = open(path).map_err(failed(path))?;
         let stat = sys::stat(handle.as_fd()).map_err(failed(path))?;
         match (step, stat.st_mode & libc::S_IFMT) {
-            (Step::Grant(is, _), _) if (stat.st_dev, stat.st_ino) != (is.device, is.inode) => {
+            (MountStep::Grant(is, _), _) if (stat.st_dev, stat.st_ino) != (is.device, is.inode) => {
                 return Err(failed(path)(io::Error::from_raw_os_error(libc::ESTALE)));
             }
-            (Step::Grant(_, Mode::Read), _) => builder.with_descriptor("--ro-bind-fd", handle, path),
-            (Step::Grant(_, Mode::Write), _) => builder.with_descriptor("--bind-fd", handle, path),
-            (Step::Pin | Step::Deny(_), libc::S_IFLNK) => {
+            (MountStep::Grant(_, Mode::Read), _) => builder.with_descriptor("--ro-bind-fd", handle, path),
+            (MountStep::Grant(_, Mode::Write), _) => builder.with_descriptor("--bind-fd", handle, path),
+            (MountStep::Pin | MountStep::Deny(_), libc::S_IFLNK) => {
                 return Err(failed(path)(io::Error::from_raw_os_error(libc::ELOOP)));
             }
-            (Step::Pin, _) => builder.with_descriptor("--bind-fd", handle, path),
-            (Step::Deny(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => {
+            (MountStep::Pin, _) => builder.with_descriptor("--bind-fd", handle, path),
+            (MountStep::Deny(Denial::Write), libc::S_IFREG | libc::S_IFDIR) => {
                 builder.with_descriptor("--ro-bind-fd", handle, path);
             }
-            (Step::Deny(Denial::All), libc::S_IFDIR) => {
+            (MountStep::Deny(Denial::All), libc::S_IFDIR) => {
                 builder.words(["--perms".as_ref(), "000".as_ref(), "--tmpfs".as_ref(), path.as_ref()]);
                 builder.words(["--remount-ro".as_ref(), path.as_ref()]);
             }
-            (Step::Deny(Denial::Write | Denial::All), _) => builder.cover(path).map_err(failed(path))?,
+            (MountStep::Deny(Denial::Write | Denial::All), _) => builder.cover(path).map_err(failed(path))?,
         }
     }
     let program = match &helper.0 {
@@ -177,7 +177,7 @@ pub(super) fn command(
 
 /// The action of the command at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum MountStep {
     Grant(Identity, Mode),
     /// Prevents renaming, by making the path a mount point.
     Pin,
@@ -185,12 +185,13 @@ enum Step {
 }
 
 /// Returns grants and the mounts over them, outer paths first: a mount on a folder hides earlier mounts inside it.
-fn steps(profile: &OSProfile) -> Vec<(&Path, Step)> {
+fn steps(profile: &OSProfile) -> Vec<(&Path, MountStep)> {
     let grants = profile.grants();
-    let grants =
-        grants.into_iter().map(|(grant, mode)| (grant.path.as_path(), Step::Grant(grant.identity, mode)));
+    let grants = grants
+        .into_iter()
+        .map(|(grant, mode)| (grant.path.as_path(), MountStep::Grant(grant.identity, mode)));
     let covers = profile.covers().into_iter();
-    let covers = covers.map(|(path, denial)| (path, denial.map_or(Step::Pin, Step::Deny)));
+    let covers = covers.map(|(path, denial)| (path, denial.map_or(MountStep::Pin, MountStep::Deny)));
     let mut steps: Vec<_> = grants.chain(covers).collect();
     // The sort is stable, so a denial at the path of a grant stays behind the grant.
     steps.sort_by_key(|(path, _)| depth(path));

@@ -86,7 +86,7 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
 
 /// Decodes an order; `None` if the bytes are not exactly one order.
 pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
-    let mut from = Reader(bytes);
+    let mut from = WireReader(bytes);
     if from.text()? != HEAD {
         return None;
     }
@@ -105,7 +105,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
         backend,
         task,
         program: from.text()?,
-        args: from.list(Reader::text)?,
+        args: from.list(WireReader::text)?,
         env: from.list(|from| Some((from.text()?, from.text()?)))?,
         folder: from.path()?,
         terminal: match from.number()? {
@@ -121,14 +121,14 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
     from.0.is_empty().then_some(order)
 }
 
-fn read_profile(from: &mut Reader<'_>) -> Option<OSProfile> {
-    let grant = |from: &mut Reader<'_>| {
+fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
+    let grant = |from: &mut WireReader<'_>| {
         Some(Grant {
             path: from.path()?,
             identity: Identity { device: from.number()?, inode: from.number()? },
         })
     };
-    let denied = |from: &mut Reader<'_>| {
+    let denied = |from: &mut WireReader<'_>| {
         let path = from.path()?;
         let what = match from.number()? {
             0 => Denial::Write,
@@ -139,20 +139,20 @@ fn read_profile(from: &mut Reader<'_>) -> Option<OSProfile> {
     };
     let (readable, writable) = (from.list(grant)?, from.list(grant)?);
     let denied = from.list(denied)?;
-    let (system, private) = (from.list(Reader::path)?, from.list(Reader::path)?);
+    let (system, private) = (from.list(WireReader::path)?, from.list(WireReader::path)?);
     let network = match from.number()? {
         0 => Network::Own,
         1 => Network::Shared,
         _ => return None,
     };
-    let mut limit = || match from.list(Reader::number)?.as_slice() {
+    let mut limit = || match from.list(WireReader::number)?.as_slice() {
         [] => Some(None),
         [limit] => Some(Some(*limit)),
         _ => None,
     };
     let (cpu, memory, processes, file) = (limit()?, limit()?, limit()?, limit()?);
     let limits = Limits { cpu: cpu.map(Duration::from_secs), memory, processes, file, ..Limits::default() };
-    let environment = from.list(Reader::text)?;
+    let environment = from.list(WireReader::text)?;
     let descriptors = match from.number()? {
         0 => Descriptors::Standard,
         1 => Descriptors::Terminal,
@@ -198,9 +198,9 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct WireReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl WireReader<'_> {
     fn number(&mut self) -> Option<u64> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

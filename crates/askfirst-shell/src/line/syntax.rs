@@ -6,7 +6,7 @@ use std::rc::Rc;
 /// Bytes of the whole text.
 pub(super) type Span = Range<usize>;
 
-/// A parser: the only door between a foreign grammar and this room.
+/// A parser: the only way from a foreign grammar into this module.
 pub(super) trait Grammar {
     /// The statements in this part of the text, or why there are none.
     fn parse(&self, text: &str, part: Span) -> Result<Script, Fault>;

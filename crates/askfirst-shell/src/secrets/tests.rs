@@ -26,7 +26,7 @@ fn names_of_secrets_are_known_and_samples_are_none() {
 }
 
 #[test]
-fn variables_that_hold_secrets_are_known_by_their_names_in_capitals() {
+fn secret_variables_are_recognized_by_names_in_capitals() {
     for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "DB_PASSWORD", "API_KEY", "NPM_AUTH"] {
         assert!(is_secret_variable(name), "{name}");
     }
@@ -36,7 +36,7 @@ fn variables_that_hold_secrets_are_known_by_their_names_in_capitals() {
 }
 
 #[test]
-fn an_expansion_shows_its_variable_unless_it_only_asks_whether_it_is_set() {
+fn expansion_shows_its_variable_unless_it_only_tests_it() {
     for (expansion, name) in
         [("$A", "A"), ("${A}", "A"), ("${A:0:4}", "A"), ("${A:-x}", "A"), ("${A@Q}", "A")]
     {
@@ -48,7 +48,7 @@ fn an_expansion_shows_its_variable_unless_it_only_asks_whether_it_is_set() {
 }
 
 #[test]
-fn a_search_for_names_that_secrets_have_is_noticed_however_it_is_written() {
+fn search_for_secret_names_is_noticed_in_any_spelling() {
     let sought = |words: &str| {
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         sought(&argv(&words).words).map(str::to_owned)

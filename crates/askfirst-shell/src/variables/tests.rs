@@ -51,7 +51,7 @@ fn some_names_pass_with_values_that_stay_in_their_place() {
 }
 
 #[test]
-fn names_that_start_programs_never_pass_but_with_values_that_start_none() {
+fn variables_that_start_programs_pass_only_harmless_values() {
     for name in
         ["PATH", "LD_PRELOAD", "GIT_SSH", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV", "PERL5OPT", "PAGER"]
     {

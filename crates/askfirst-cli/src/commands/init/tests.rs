@@ -2,7 +2,7 @@
 
 use askfirst_config::{LoadOptions, Places, load};
 
-use super::{Answers, Choice, KINDS, Kind, text};
+use super::{Answers, Choice, KINDS, ProjectKind, text};
 
 fn faults(yaml: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -19,7 +19,7 @@ fn faults(yaml: &str) -> Vec<String> {
 #[test]
 fn config_has_no_fault_or_old_spelling_for_any_answers() {
     let choices = [Choice::WithoutAsking, Choice::Asked, Choice::Never];
-    let all: Vec<&Kind> = KINDS.iter().collect();
+    let all: Vec<&ProjectKind> = KINDS.iter().collect();
     for reads in choices {
         for writes in choices {
             for looks in choices {
@@ -35,7 +35,7 @@ fn config_has_no_fault_or_old_spelling_for_any_answers() {
 
 #[test]
 fn default_answers_let_nothing_change_without_asking() {
-    let all: Vec<&Kind> = KINDS.iter().collect();
+    let all: Vec<&ProjectKind> = KINDS.iter().collect();
     let yaml = text(Answers::default(), &all, true);
     assert!(yaml.contains("write: required"), "{yaml}");
     assert!(yaml.contains("network: false"), "{yaml}");

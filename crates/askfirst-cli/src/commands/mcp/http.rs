@@ -8,7 +8,7 @@ use askfirst_mcp::Gateway;
 use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
 use askfirst_runtime::sandbox::release_code_pages;
 
-use super::{Opened, TOKEN, UPSTREAM_TOKEN, start};
+use super::{GatewaySession, TOKEN, UPSTREAM_TOKEN, start};
 use crate::args::{Common, HttpFlags, ListenFlags, ModeFlags};
 use crate::exit::Exit;
 use crate::print::err;
@@ -27,7 +27,7 @@ pub fn serve(
         "cannot use one token for several servers; hint: set `token_file` for each server in the config"
     );
     let targets = servers.iter().map(|server| target(server, flags)).collect::<anyhow::Result<Vec<_>>>()?;
-    let opened = Opened::new(common, mode, config, servers)?;
+    let opened = GatewaySession::new(common, mode, config, servers)?;
     let mut gated = Vec::new();
     for (server, target) in servers.iter().zip(targets) {
         gated.push((server, opened.gateway(server)?, target));

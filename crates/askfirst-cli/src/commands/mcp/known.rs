@@ -9,12 +9,12 @@ use askfirst_mcp::Gateway;
 use serde_json::Value;
 
 /// The tools of the config, and the definitions of the servers' tools.
-pub struct Known {
+pub struct KnownTools {
     own: Arc<dyn Toolset>,
     gateways: RwLock<Vec<Weak<Gateway>>>,
 }
 
-impl Known {
+impl KnownTools {
     pub fn new(own: Arc<dyn Toolset>) -> Self {
         Self { own, gateways: RwLock::default() }
     }
@@ -24,7 +24,7 @@ impl Known {
     }
 }
 
-impl Toolset for Known {
+impl Toolset for KnownTools {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.own.tools()
     }

@@ -15,7 +15,7 @@ const INDENT: usize = 6;
 const HEAD: usize = 35;
 
 /// One call that has ended.
-pub struct Line<'a> {
+pub struct CallLine<'a> {
     pub number: u32,
     pub word: &'static str,
     pub over: &'a CallSummary,
@@ -24,7 +24,7 @@ pub struct Line<'a> {
     pub rest: &'a str,
 }
 
-impl Line<'_> {
+impl CallLine<'_> {
     /// Returns the rows for a terminal with this many columns.
     pub fn rows(&self, columns: usize) -> Vec<String> {
         let columns = columns.max(24);

@@ -9,7 +9,7 @@ use askfirst_display::redact::{Mark, Redactor};
 use askfirst_runtime::observer::{Event, Observer};
 use serde_json::Value;
 
-use super::line::{Line, result_words};
+use super::line::{CallLine, result_words};
 use crate::outcome::what;
 use crate::print::out;
 
@@ -89,7 +89,7 @@ impl LiveRows {
         let what = format!("{edited}{}", what(call, &self.redactor));
         let rest = &self.redactor.text_about(&call.args, rest, Mark::Screen).left;
         let (number, over) = (live.number, &live.summary);
-        let line = Line { number, word, over, what: &what, result: &live.result, rest };
+        let line = CallLine { number, word, over, what: &what, result: &live.result, rest };
         line.rows(askfirst_terminal::columns()).iter().for_each(|row| out(row));
     }
 

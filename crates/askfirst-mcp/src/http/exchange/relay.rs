@@ -12,7 +12,7 @@ use super::{Exchange, Outgoing, passed_back};
 use crate::gateway::{Delivery, Link};
 use crate::http::proxy::Proxy;
 use crate::http::reply::{Client, is_json, is_stream};
-use crate::http::sse::{self, Event, Splitter};
+use crate::http::sse::{self, Splitter, SseEvent};
 use crate::http::target::{ANSWER, TargetError, cause};
 use crate::lines::MAX_LINE;
 use crate::message::{From, Message, read};
@@ -89,7 +89,7 @@ impl Exchange {
         Ok(())
     }
 
-    async fn take_event(&mut self, event: Event) {
+    async fn take_event(&mut self, event: SseEvent) {
         self.resumable |= event.id.is_some();
         let Some(data) = event.data.as_deref().filter(|data| !data.is_empty()) else {
             return self.client.send(event.raw).await;
@@ -119,13 +119,13 @@ impl Exchange {
 
 /// Handles the answer to a request of the gateway itself.
 pub(super) async fn take_aside(
-    door: &Proxy,
+    proxy: &Proxy,
     link: &Arc<Link>,
     ways: &Ways,
     headers: HeaderMap,
     line: Vec<u8>,
 ) -> Result<(), String> {
-    let response = door.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
+    let response = proxy.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
     let streams = is_stream(&response);
     if !streams && !is_json(&response) {
         return Err(response.status().to_string());

@@ -52,12 +52,12 @@ pub(super) struct Gather {
     parts: Vec<(String, Arc<dyn Peer>)>,
     to_client: Arc<dyn Out>,
     runtime: tokio::runtime::Handle,
-    state: Mutex<State>,
+    state: Mutex<GatherState>,
     myself: Weak<Gather>,
 }
 
 #[derive(Default)]
-struct State {
+struct GatherState {
     /// The merged pages of each server, or `None` if it has not answered.
     answers: Vec<Option<Map<String, Value>>>,
     pages: Vec<usize>,
@@ -79,7 +79,7 @@ impl Gather {
             parts,
             to_client: Arc::clone(to_client),
             runtime: merge.runtime.clone(),
-            state: Mutex::new(State {
+            state: Mutex::new(GatherState {
                 answers: vec![None; count],
                 pages: vec![0; count],
                 values: vec![0; count],
@@ -90,7 +90,7 @@ impl Gather {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GatherState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +109,7 @@ impl Gather {
 
     fn ask(&self, part: usize, line: &[u8]) {
         let (Some((_, peer)), Some(myself)) = (self.parts.get(part), self.myself.upgrade()) else { return };
-        let answer: Arc<dyn Out> = Arc::new(Answer { gather: myself, part });
+        let answer: Arc<dyn Out> = Arc::new(AnswerSink { gather: myself, part });
         let besides = FromPart { core: Arc::clone(&self.core), part, to_client: answer };
         if peer.take(&(Arc::new(besides) as Arc<dyn Out>), line).is_err() {
             self.answered(part, None);
@@ -315,12 +315,12 @@ fn with_cursor(line: &[u8], cursor: Value) -> Option<Vec<u8>> {
 }
 
 /// The destination of one server's answer.
-struct Answer {
+struct AnswerSink {
     gather: Arc<Gather>,
     part: usize,
 }
 
-impl Out for Answer {
+impl Out for AnswerSink {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         match read(line, From::Server) {
             Ok(Message::Response { result, .. }) => {

@@ -27,12 +27,12 @@ const CANCELLED: &str = "notifications/cancelled";
 
 /// A connection to several servers.
 pub(crate) struct Merge {
-    parts: Vec<Part>,
+    parts: Vec<MergedServer>,
     core: Arc<Core>,
     runtime: Handle,
 }
 
-struct Part {
+struct MergedServer {
     name: String,
     peer: Arc<dyn Peer>,
 }
@@ -147,14 +147,14 @@ impl Merge {
             let hears = Arc::new(FromPart { core: Arc::clone(&core), part, to_client });
             let named = |e: io::Error| io::Error::other(format!("`{}`: {e}", backend.name));
             let peer = backend.open(hears, runtime).map_err(named)?;
-            parts.push(Part { name: backend.name.clone(), peer });
+            parts.push(MergedServer { name: backend.name.clone(), peer });
         }
         Ok(Arc::new(Self { parts, core, runtime: runtime.clone() }))
     }
 
     /// Sends a request to one server, with the name as that server knows it.
     fn to_part(&self, part: usize, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
-        let Some(Part { peer, .. }) = self.parts.get(part) else { return Ok(()) };
+        let Some(MergedServer { peer, .. }) = self.parts.get(part) else { return Ok(()) };
         if self.core.known().sent.insert(id.clone(), part).is_some() {
             return refuse(&**to_client, Some(&id), -32600, "the id is in use");
         }

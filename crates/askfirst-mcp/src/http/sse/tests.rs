@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn all(parts: &[&[u8]]) -> Vec<Event> {
+fn all(parts: &[&[u8]]) -> Vec<SseEvent> {
     let mut splitter = Splitter::default();
     let mut events = Vec::new();
     for part in parts {

@@ -1,6 +1,6 @@
 """askfirst's own gated tools as PydanticAI toolsets.
 
-The files, the shell and the command tools of a config run in the native half, behind the walls; here they are only
+The files, the shell and the command tools of a config run in the native half, in the sandbox; here they are only
 offered and called. Nothing is offered that the config does not offer.
 """
 
@@ -110,6 +110,6 @@ class FileToolset(ConfigToolset[AgentDepsT]):
 
 
 class ShellToolset(ConfigToolset[AgentDepsT]):
-    """The shell of a config: every line is taken apart and judged, and runs behind the walls."""
+    """The shell of a config: askfirst parses and judges every line, and runs it in the sandbox."""
 
     _kinds = "shell"

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::block_on;
 
 #[test]
-fn a_wake_up_that_comes_while_the_future_itself_waits_is_not_lost() {
+fn wake_up_during_a_poll_is_not_lost() {
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut polls = 0;

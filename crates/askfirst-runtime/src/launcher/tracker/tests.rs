@@ -47,7 +47,8 @@ fn unsearchable_leftovers_block_the_next_command() {
     let (config, root) = config(held.path());
     let tracker = CommandTracker::new(&config, None).unwrap();
     let derived =
-        derive_os_sandbox_profile(&config, Access::Unasked, &tracker.protected, &tracker.links).unwrap();
+        derive_os_sandbox_profile(&config, Access::WithoutAsking, &tracker.protected, &tracker.links)
+            .unwrap();
     let roots = [root.clone()];
 
     fs::write(root.join(".bashrc"), "evil").unwrap();
@@ -78,7 +79,8 @@ fn unresolved_leftovers_carry_over_to_the_next_session() {
         let tracker = CommandTracker::new(&config, Some(&state)).unwrap();
         let guard = tracker.register().unwrap();
         let derived =
-            derive_os_sandbox_profile(&config, Access::Unasked, &tracker.protected, &tracker.links).unwrap();
+            derive_os_sandbox_profile(&config, Access::WithoutAsking, &tracker.protected, &tracker.links)
+                .unwrap();
         let since = tracker.baseline(&derived.before, &roots).unwrap();
         during();
         let told = tracker.clean_up(&since, &derived, &roots);

@@ -18,7 +18,7 @@ fn with_last_line_changed(path: &Path, flips: &[u8], then: impl Fn(usize, u8)) {
 
 // invariant: 8
 #[test]
-fn every_changed_byte_of_the_last_line_is_found_after_the_next_entry_too() {
+fn every_changed_byte_is_found_after_the_next_entry() {
     let (_folder, path) = scratch();
     with_entries(&path, 3);
     with_last_line_changed(&path, &[0x01, 0x20, 0x80], |at, flip| {

@@ -85,7 +85,7 @@ fn long_args() -> (Args, String) {
 }
 
 #[test]
-fn long_arguments_stand_in_the_hash_of_their_line_by_their_digest() {
+fn line_hash_covers_long_arguments_by_their_digest() {
     let (_folder, path) = scratch();
     let (args, written) = long_args();
     open(&path).append(&decided("a", args), Durability::Written).unwrap();
@@ -214,7 +214,7 @@ fn unknown_kinds_are_read_and_verified() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     let first = read(&path, Filter::default()).unwrap().next().unwrap().unwrap();
-    let mut line = super::line::Line::default();
+    let mut line = super::line::EntryLine::default();
     let head = super::line::Head { at: "2099-01-01T00:00:00.000Z", session: "s", pid: 1 };
     line.begin(head).unwrap().extend_from_slice(b",\"kind\":\"from_the_future\",\"x\":1");
     let (bytes, _) = line.end(2, &first.hash.unwrap().hex()).unwrap();
@@ -242,7 +242,7 @@ fn too_large_a_record_is_refused_and_the_next_is_not() {
     let ledger = open(&path);
     let args = Args::from_iter([("text".to_owned(), json!("x".repeat(65 << 20)))]);
     let failed = ledger.record(&decided("big", args), Durability::Written).unwrap_err();
-    assert!(failed.to_string().contains("more than the ledger holds"), "{failed}");
+    assert!(failed.to_string().contains("more than the audit log can hold"), "{failed}");
     ledger.append(&executed("next"), Durability::Written).unwrap();
     assert_eq!((call_ids(&path), faults(&path)), (vec!["next".to_owned()], Vec::new()));
 }

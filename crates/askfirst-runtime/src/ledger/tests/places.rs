@@ -27,7 +27,7 @@ fn a_link_a_folder_and_a_pipe_are_refused() {
     symlink(&path, &link).unwrap();
     assert_eq!(
         refusal(&link),
-        format!("cannot use `{}` as the ledger: it is a symbolic link", link.display())
+        format!("cannot use `{}` as the audit log: it is a symbolic link", link.display())
     );
     let dangling = folder.path().join("dangling.jsonl");
     symlink(folder.path().join("nowhere"), &dangling).unwrap();
@@ -45,7 +45,7 @@ fn a_file_that_others_can_write_is_refused() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o620)).unwrap();
-    assert!(refusal(&path).ends_with("others can write it (mode 620)"), "{}", refusal(&path));
+    assert!(refusal(&path).ends_with("other users can write to it (mode 620)"), "{}", refusal(&path));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_file_with_other_things_in_it_is_refused_and_left_alone() {
     std::fs::write(&path, "my notes\n").unwrap();
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
     let failed = open(&path).append(&executed("a"), Durability::Written).unwrap_err();
-    assert!(failed.to_string().ends_with("it has other things in it") && failed.hint().is_some());
+    assert!(failed.to_string().ends_with("it has other content") && failed.hint().is_some());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "my notes\n");
 }
 
@@ -94,7 +94,7 @@ fn a_missing_or_changed_file_is_found() {
     let last_line = std::fs::read(&files[0]).unwrap();
     let cut = last_line[..last_line.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1;
     std::fs::write(&files[0], &last_line[..cut]).unwrap();
-    assert!(faults(&path).iter().any(|fault| fault.contains("does not end with the line that closes it")));
+    assert!(faults(&path).iter().any(|fault| fault.contains("does not end with its closing line")));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_ledger_taken_away_while_it_is_written_does_not_go_unseen() {
     ledger.append(&executed("after"), Durability::Written).unwrap();
     assert_eq!(call_ids(&path), ["after"]);
     let faults = faults(&path);
-    assert!(faults[0].contains("was taken away while it was written"), "{faults:?}");
+    assert!(faults[0].contains("was removed while askfirst wrote to it"), "{faults:?}");
 }
 
 #[test]

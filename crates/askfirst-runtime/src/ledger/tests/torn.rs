@@ -29,7 +29,7 @@ fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
 }
 
 #[test]
-fn a_first_line_with_long_arguments_that_was_torn_is_explained_too() {
+fn torn_first_line_with_long_arguments_is_explained() {
     let (_folder, path) = scratch();
     let args = Args::from_iter([("text".to_owned(), serde_json::json!("x".repeat(5000)))]);
     open(&path).append(&decided("a", args), Durability::Written).unwrap();
@@ -43,7 +43,7 @@ fn a_first_line_with_long_arguments_that_was_torn_is_explained_too() {
 }
 
 #[test]
-fn arguments_that_look_like_the_end_of_a_line_make_no_torn_write_a_changed_one() {
+fn torn_write_with_a_fake_line_end_counts_as_torn() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     let start = std::fs::read(&path).unwrap().len();
@@ -58,7 +58,7 @@ fn arguments_that_look_like_the_end_of_a_line_make_no_torn_write_a_changed_one()
 }
 
 #[test]
-fn the_explanation_of_a_torn_write_cannot_be_changed_nor_what_it_explains() {
+fn torn_write_and_its_explanation_cannot_be_changed() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     let good = std::fs::read(&path).unwrap();
@@ -115,7 +115,7 @@ fn a_first_line_of_zeros_is_a_torn_write() {
 fn a_hostile_last_number_is_refused_without_a_panic() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
-    let mut line = super::line::Line::default();
+    let mut line = super::line::EntryLine::default();
     let head = super::line::Head { at: "", session: "", pid: 0 };
     line.begin(head).unwrap().extend_from_slice(b",\"kind\":\"x\"");
     let (bytes, _) = line.end(u64::MAX, &super::line::NO_HASH).unwrap();

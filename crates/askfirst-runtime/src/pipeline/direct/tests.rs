@@ -133,7 +133,7 @@ fn refused(outcome: Outcome) -> Cause {
 }
 
 #[test]
-fn what_rules_mode_or_memory_allow_runs_at_once_and_nothing_else() {
+fn only_calls_allowed_without_asking_run_at_once() {
     let interactive = world(Mode::Interactive);
     let running = now(&interactive.toolset, "free").unwrap();
     let given = ApprovalContext { id: running.call().id, ..call("free") };

@@ -155,7 +155,8 @@ fn unreadable_settings_are_an_error() {
         let world = world();
         world.write("w/.git/config", &text);
         let links = HardLinks::search(&[world.path("w")]).unwrap();
-        let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+        let derived =
+            derive_os_sandbox_profile(&world.config, Access::WithoutAsking, &world.protected(), &links);
         let error = derived.unwrap_err().to_string();
         assert!(error.contains("so it is unknown which other files git would use"), "{error}");
         assert!(error.starts_with("cannot read `") && error.contains("/w/.git/"), "{error}");

@@ -107,7 +107,8 @@ fn hard_links_of_files_in_protected_folders_are_protected() {
         world.write(&format!("w/{name}"), "x");
     }
     let (protected, links) = (world.protected(), HardLinks::search(&[world.path("w")]).unwrap());
-    let derive = || derive_os_sandbox_profile(&world.config, Access::Unasked, &protected, &links).unwrap();
+    let derive =
+        || derive_os_sandbox_profile(&world.config, Access::WithoutAsking, &protected, &links).unwrap();
     assert_eq!(derive().profile.denied.len(), 4);
     for (name, other) in [("tools/hooks/x", "x"), ("b/hooks/y", "y")] {
         fs::hard_link(world.path("w").join(name), world.path("w").join(other)).unwrap();
@@ -147,7 +148,7 @@ fn too_many_protected_paths_are_an_error() {
         world.write(&format!("w/{}/{number}.code-workspace", number % 100), "");
     }
     let links = HardLinks::search(&[world.path("w")]).unwrap();
-    let derived = derive_os_sandbox_profile(&world.config, Access::Unasked, &world.protected(), &links);
+    let derived = derive_os_sandbox_profile(&world.config, Access::WithoutAsking, &world.protected(), &links);
     let error = derived.unwrap_err().to_string();
     assert!(
         error.contains("16400 paths in the roots are protected, more than the maximum of 16384"),

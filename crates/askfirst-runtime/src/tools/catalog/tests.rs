@@ -22,7 +22,7 @@ fn said(user: &str, managed: &str) -> String {
 }
 
 #[test]
-fn a_config_that_accepts_missing_walls_is_not_said_to_have_none() {
+fn missing_sandbox_gives_a_warning_unless_it_is_required() {
     let accepts = "sandbox: { require_os_sandbox: false }\n";
     assert_eq!(
         said(accepts, ""),
@@ -30,5 +30,5 @@ fn a_config_that_accepts_missing_walls_is_not_said_to_have_none() {
     );
     assert_eq!(said("sandbox: { require_os_sandbox: true }\n", ""), "");
     assert_eq!(said("", ""), "");
-    assert_eq!(said(accepts, "sandbox: { require_os_sandbox: true }\n"), "", "a floor demands them");
+    assert_eq!(said(accepts, "sandbox: { require_os_sandbox: true }\n"), "", "a floor requires it");
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use askfirst::ports::{Finished, Launch, LaunchFailed, Launcher, Listener, Stream};
+use askfirst::ports::{Launch, LaunchFailed, Launcher, Listener, ProcessOutput, Stream};
 use askfirst::toolset::CallerThread;
 use askfirst::{Invocation, ToolError};
-use askfirst_sandbox::Keeper;
+use askfirst_sandbox::CaptureBuffer;
 use serde_json::{Value, json};
 
 use crate::blocking::offload;
@@ -20,7 +20,7 @@ const MAX_RUNNING: usize = 32;
 /// How long to wait for a stopped command to end, including the check of the files that it created.
 const GRACE: Duration = Duration::from_secs(30);
 
-type Ended = Result<Finished, LaunchFailed>;
+type JobResult = Result<ProcessOutput, LaunchFailed>;
 
 /// One background command.
 #[derive(Clone)]
@@ -28,17 +28,17 @@ enum Job {
     /// It is running. This is its output so far.
     Running(Arc<Written>),
     /// It has ended.
-    Over(Arc<Ended>),
+    Over(Arc<JobResult>),
 }
 
 /// The output of a job so far, cut to the same size as the final output, and the way to end the job.
 struct Written {
-    kept: Mutex<(Keeper, Keeper)>,
-    ending: Mutex<Ending>,
+    kept: Mutex<(CaptureBuffer, CaptureBuffer)>,
+    ending: Mutex<StopRequest>,
 }
 
 #[derive(Default)]
-struct Ending {
+struct StopRequest {
     /// Whether the job must end, even if it has not started yet.
     wanted: bool,
     by: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -46,10 +46,13 @@ struct Ending {
 
 impl Written {
     fn new(kept: usize) -> Self {
-        Self { kept: Mutex::new((Keeper::new(kept), Keeper::new(kept))), ending: Mutex::default() }
+        Self {
+            kept: Mutex::new((CaptureBuffer::new(kept), CaptureBuffer::new(kept))),
+            ending: Mutex::default(),
+        }
     }
 
-    fn ending(&self) -> MutexGuard<'_, Ending> {
+    fn ending(&self) -> MutexGuard<'_, StopRequest> {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +132,7 @@ impl Jobs {
             let listener: Arc<dyn Listener> = written;
             let ended = launcher.launch_heard(&launch, &listener);
             if let Ok(finished) = &ended {
-                invocation.ran_behind(finished.walled.clone());
+                invocation.report_sandbox(finished.walled.clone());
             }
             shared.lock().insert(key, Job::Over(Arc::new(ended)));
             shared.changed.notify_all();

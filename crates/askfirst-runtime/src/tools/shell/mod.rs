@@ -21,14 +21,14 @@ use askfirst::{
     ToolDefinition, ToolError, Toolset, View,
 };
 use askfirst_config::{Config, Disk, LayerRole};
-use askfirst_files::{FilesError, Ground, Roots, Sightings};
+use askfirst_files::{CallTargets, FilesError, RootView, Roots};
 pub use askfirst_shell::Masked;
 use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
 use serde_json::Value;
 
 use run::Runner;
 use scripts::Scripts;
-use wish::Wish;
+use wish::ShellArguments;
 
 /// Why the shell tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -45,14 +45,14 @@ pub enum ShellError {
 }
 
 /// Tools that run commands.
-pub struct ShellToolset(Arc<Inner>);
+pub struct ShellToolset(Arc<ShellTools>);
 
-struct Inner {
+struct ShellTools {
     policy: ShellPolicy,
     roots: Roots,
     disk: Disk,
     masked: Masked,
-    sightings: Sightings,
+    sightings: CallTargets,
     scripts: Scripts,
     runner: Runner,
     definitions: Vec<ToolDefinition>,
@@ -85,12 +85,12 @@ impl ShellToolset {
             network: shell.network,
         };
         let roots = Roots::new(config)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ShellTools {
             policy,
             disk: Disk::new(roots.home().map(ToOwned::to_owned)),
             roots,
             masked,
-            sightings: Sightings::default(),
+            sightings: CallTargets::default(),
             scripts: Scripts::default(),
             runner: Runner::new(shell, launcher),
             definitions: wish::definitions(),
@@ -98,18 +98,18 @@ impl ShellToolset {
     }
 }
 
-impl Inner {
+impl ShellTools {
     /// Judges a command on the file system as it is now.
     fn judge<'s>(&self, script: &'s Script) -> Judged<'s> {
-        self.policy.judge(script, &self.disk, &Ground::new(&self.roots), self.masked)
+        self.policy.judge(script, &self.disk, &RootView::new(&self.roots), self.masked)
     }
 
     /// The command of a call that was assessed, read again only if the file system changed how it reads.
-    fn script(&self, wish: &Wish) -> Arc<Script> {
+    fn script(&self, wish: &ShellArguments) -> Arc<Script> {
         self.scripts.take(wish, self.roots.folder(), &self.disk)
     }
 
-    fn assess(&self, call: &ApprovalContext, wish: &Wish) -> Assessment {
+    fn assess(&self, call: &ApprovalContext, wish: &ShellArguments) -> Assessment {
         let script = self.scripts.read(wish, self.roots.folder(), &self.disk);
         let assessment = self.assess_script(call, wish, &script);
         if !matches!(assessment.view, View::Blocked(_)) {
@@ -118,7 +118,7 @@ impl Inner {
         assessment
     }
 
-    fn assess_script(&self, call: &ApprovalContext, wish: &Wish, script: &Script) -> Assessment {
+    fn assess_script(&self, call: &ApprovalContext, wish: &ShellArguments, script: &Script) -> Assessment {
         let mut judged = self.judge(script);
         self.sightings.saw(call, std::mem::take(&mut judged.basis));
         let approval = judged.approval();
@@ -173,7 +173,7 @@ impl Toolset for ShellToolset {
             if let Some(done) = inner.runner.about_jobs(&invocation).await {
                 return done;
             }
-            let wish = Wish::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;
+            let wish = ShellArguments::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;
             let wish = wish.map_err(ToolError::BadArgs)?;
             // The verdict is worked out again on the file system as it is: a link may have been swapped since.
             let now = inner.judge(&inner.script(&wish)).basis;
@@ -203,7 +203,7 @@ impl ApprovalAware for ShellToolset {
             let facts = vec![Fact::new("job", "of this session")];
             return Assessment { firm: true, facts, ..Assessment::harmless() };
         }
-        match Wish::read(&call.tool_name, &call.args) {
+        match ShellArguments::read(&call.tool_name, &call.args) {
             None => Assessment::silent(),
             Some(Err(why)) => Assessment { firm: true, starts_process: true, ..Assessment::blocked(why) },
             Some(Ok(wish)) => self.0.assess(call, &wish),
@@ -211,7 +211,7 @@ impl ApprovalAware for ShellToolset {
     }
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
-        match Wish::read(&call.tool_name, &call.args) {
+        match ShellArguments::read(&call.tool_name, &call.args) {
             Some(Ok(wish)) => {
                 let script = self.0.script(&wish);
                 let shown = show::shown(&wish, &self.0.judge(&script));

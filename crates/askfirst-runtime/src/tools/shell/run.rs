@@ -10,7 +10,7 @@ use askfirst_config::{Limits, ShellConfig};
 use serde_json::{Value, json};
 
 use super::jobs::Jobs;
-use super::wish::{Wait, What, Wish};
+use super::wish::{CommandForm, ShellArguments, Wait};
 use crate::blocking::offload;
 use crate::tools::finished::result_of;
 
@@ -35,13 +35,13 @@ impl Runner {
         Self { launcher, limits: shell.limits.clone(), env, jobs: Jobs::default() }
     }
 
-    fn launch_of(&self, base: &Path, wish: &Wish, invocation: &Invocation) -> Launch {
+    fn launch_of(&self, base: &Path, wish: &ShellArguments, invocation: &Invocation) -> Launch {
         let argv: Vec<OsString> = match &wish.what {
-            What::Line => {
+            CommandForm::Line => {
                 let words = ["bash", "--noprofile", "--norc", "-c", &wish.text];
                 words.into_iter().map(OsString::from).collect()
             }
-            What::Words(words) => words.iter().map(OsString::from).collect(),
+            CommandForm::Words(words) => words.iter().map(OsString::from).collect(),
         };
         let wall = wish.timeout.map_or(self.limits.wall, |timeout| timeout.min(self.limits.wall));
         Launch {
@@ -63,7 +63,7 @@ impl Runner {
     pub(super) async fn run(
         &self,
         base: &Path,
-        wish: Wish,
+        wish: ShellArguments,
         invocation: Invocation,
     ) -> Result<Value, ToolError> {
         let launch = self.launch_of(base, &wish, &invocation);
@@ -75,7 +75,7 @@ impl Runner {
             }
             Wait::ForEnd => match offload(invocation.thread, move || launcher.launch(&launch)).await {
                 Some(Ok(finished)) => {
-                    invocation.ran_behind(finished.walled.clone());
+                    invocation.report_sandbox(finished.walled.clone());
                     result_of(&finished)
                 }
                 Some(Err(e)) => Err(ToolError::Failed(e.to_string())),

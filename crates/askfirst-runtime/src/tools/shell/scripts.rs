@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use askfirst_config::Disk;
 use askfirst_shell::Script;
 
-use super::wish::{What, Wish};
+use super::wish::{CommandForm, ShellArguments};
 
 /// At most so many scripts are kept: a few calls wait at the same time. A call whose script is gone is read again.
 const MAX_KEPT: usize = 8;
@@ -17,26 +17,26 @@ const MAX_KEPT: usize = 8;
 /// A script is found by everything that it was read from, compared letter by letter, so no call gets another's script.
 #[derive(Default)]
 pub(super) struct Scripts {
-    kept: Mutex<VecDeque<Kept>>,
+    kept: Mutex<VecDeque<CachedScript>>,
     #[cfg(test)]
     pub(super) readings: std::sync::atomic::AtomicUsize,
 }
 
-struct Kept {
-    what: What,
+struct CachedScript {
+    what: CommandForm,
     folder: PathBuf,
     script: Arc<Script>,
 }
 
-impl Kept {
-    fn is_of(&self, wish: &Wish) -> bool {
+impl CachedScript {
+    fn is_of(&self, wish: &ShellArguments) -> bool {
         self.script.text() == wish.text && self.what == wish.what && self.folder == wish.folder
     }
 }
 
 impl Scripts {
     /// Reads the command of a call. `base` is the folder that the call's own folder begins in.
-    pub(super) fn read(&self, wish: &Wish, base: &Path, disk: &Disk) -> Arc<Script> {
+    pub(super) fn read(&self, wish: &ShellArguments, base: &Path, disk: &Disk) -> Arc<Script> {
         #[cfg(test)]
         self.readings.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let folder = match wish.folder.as_os_str().is_empty() {
@@ -44,14 +44,14 @@ impl Scripts {
             false => base.join(&wish.folder),
         };
         Arc::new(match &wish.what {
-            What::Line => Script::of_line(&wish.text, &folder, disk),
-            What::Words(words) => Script::of_words(words, &wish.text, &folder, disk),
+            CommandForm::Line => Script::of_line(&wish.text, &folder, disk),
+            CommandForm::Words(words) => Script::of_words(words, &wish.text, &folder, disk),
         })
     }
 
     /// Keeps the script of a call until the call runs, instead of an older one of the same command.
-    pub(super) fn keep(&self, wish: &Wish, script: Arc<Script>) {
-        let kept = Kept { what: wish.what.clone(), folder: wish.folder.clone(), script };
+    pub(super) fn keep(&self, wish: &ShellArguments, script: Arc<Script>) {
+        let kept = CachedScript { what: wish.what.clone(), folder: wish.folder.clone(), script };
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let full = (all.len() >= MAX_KEPT).then_some(0);
         let gone = all.iter().position(|kept| kept.is_of(wish)).or(full).and_then(|at| all.remove(at));
@@ -62,12 +62,12 @@ impl Scripts {
     }
 
     /// Takes the script of a call out. If none is kept, or the file system changed how the line reads, it is read again.
-    pub(super) fn take(&self, wish: &Wish, base: &Path, disk: &Disk) -> Arc<Script> {
+    pub(super) fn take(&self, wish: &ShellArguments, base: &Path, disk: &Disk) -> Arc<Script> {
         let found = self.find(wish).filter(|script| script.still_holds(disk));
         found.unwrap_or_else(|| self.read(wish, base, disk))
     }
 
-    fn find(&self, wish: &Wish) -> Option<Arc<Script>> {
+    fn find(&self, wish: &ShellArguments) -> Option<Arc<Script>> {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = all.iter().position(|kept| kept.is_of(wish))?;
         all.remove(at).map(|kept| kept.script)

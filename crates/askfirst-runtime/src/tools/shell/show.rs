@@ -6,10 +6,10 @@ use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Ve
 use askfirst_shell::{Judged, Row, Start};
 use serde_json::{Value, json};
 
-use super::wish::{Wait, Wish};
+use super::wish::{ShellArguments, Wait};
 
 /// Describes a call in one line. If the deciding rule has its own description, that one is used.
-pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
+pub(super) fn description(wish: &ShellArguments, judged: &Judged) -> String {
     let approval = judged.approval();
     let deciding = judged.rows.iter().filter(|row| row.approval() == approval);
     let described = deciding.filter_map(|row| row.description.clone()).next();
@@ -20,7 +20,7 @@ pub(super) fn description(wish: &Wish, judged: &Judged) -> String {
 }
 
 /// Returns the facts about a call.
-pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
+pub(super) fn facts(wish: &ShellArguments, judged: &Judged) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(folder) = judged.starts.first().and_then(|start| start.folders.first()) {
         facts.push(Fact::new("folder", folder.to_string_lossy()));
@@ -44,7 +44,7 @@ pub(super) fn facts(wish: &Wish, judged: &Judged) -> Vec<Fact> {
 }
 
 /// Returns the presentation and the basis of a call.
-pub(super) fn shown(wish: &Wish, judged: &Judged) -> Shown {
+pub(super) fn shown(wish: &ShellArguments, judged: &Judged) -> Shown {
     let mut presentation =
         ApprovalPresentation::new(PresentationKind::Command, &wish.text).with_language("bash");
     let rows: Vec<Value> = judged.each().map(row).collect();

@@ -14,7 +14,7 @@ const MAX_TEXT: usize = 128 << 10;
 
 /// The thing to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum CommandForm {
     /// The text, run by a shell.
     Line,
     /// A program with its arguments, without a shell.
@@ -32,8 +32,8 @@ pub(super) enum Wait {
 
 /// The parsed arguments of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wish {
-    pub(super) what: What,
+pub(super) struct ShellArguments {
+    pub(super) what: CommandForm,
     /// The exact text. For `exec`, the words as quoted for a shell.
     pub(super) text: String,
     /// The folder to run in, relative to the config's folder.
@@ -43,14 +43,14 @@ pub(super) struct Wish {
     pub(super) wait: Wait,
 }
 
-impl Wish {
+impl ShellArguments {
     /// Returns the parts of the call that its payload depends on.
     pub(super) fn command_call(&self) -> CommandCall<'_> {
         CommandCall {
             text: &self.text,
             stdin: &self.stdin,
             background: self.wait == Wait::No,
-            by_shell: self.what == What::Line,
+            by_shell: self.what == CommandForm::Line,
         }
     }
 
@@ -74,7 +74,7 @@ impl Wish {
             Some(Value::Bool(true)) => Wait::No,
             Some(_) => return Err("the argument `background` must be true or false".to_owned()),
         };
-        Ok(Self { what: What::Line, text, wait, ..Self::common(args)? })
+        Ok(Self { what: CommandForm::Line, text, wait, ..Self::common(args)? })
     }
 
     fn exec(args: &Args) -> Result<Self, String> {
@@ -95,7 +95,7 @@ impl Wish {
         if text.len() > MAX_TEXT {
             return Err(format!("the argument `argv` is longer than {MAX_TEXT} bytes"));
         }
-        Ok(Self { what: What::Words(words), text, ..Self::common(args)? })
+        Ok(Self { what: CommandForm::Words(words), text, ..Self::common(args)? })
     }
 
     fn common(args: &Args) -> Result<Self, String> {
@@ -109,7 +109,7 @@ impl Wish {
             }
         };
         Ok(Self {
-            what: What::Words(Vec::new()),
+            what: CommandForm::Words(Vec::new()),
             text: String::new(),
             folder: text(args, "cwd")?.unwrap_or_default().into(),
             timeout,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::super::frame::{Patience, read, write};
 use super::super::hands::greet_watcher;
-use super::super::place::{Missing, Place, Secret};
+use super::super::place::{MissingFolder, Secret, WatcherFolder};
 use super::super::{FromAsker, FromWatcher, VERSION};
 use super::*;
 use crate::random::hex;
@@ -22,14 +22,15 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
 /// Returns a connection that passed the handshake, which only a process with the secret can do.
 fn proven(state: &Path) -> UnixStream {
     let stream = connect(state);
-    greet_watcher(&stream, &Place::open(state, Missing::Nobody).unwrap().secret().unwrap()).unwrap();
+    greet_watcher(&stream, &WatcherFolder::open(state, MissingFolder::Fail).unwrap().secret().unwrap())
+        .unwrap();
     stream
 }
 
 fn asked_frame() -> Vec<u8> {
     let ask = FromAsker::Ask {
         asker: asker("x"),
-        look: Look::default(),
+        look: DisplaySettings::default(),
         takes: Default::default(),
         question: Box::new(question(1)),
     };
@@ -93,12 +94,12 @@ fn who_does_not_prove_itself_shows_nothing() {
 }
 
 #[test]
-fn a_wrong_secret_and_a_proof_from_another_conversation_are_worth_nothing() {
+fn wrong_secret_and_replayed_proof_are_refused() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     assert!(greet_watcher(&connect(state.path()), &Secret([9; 32])).is_err());
     // The recorded messages of a session, sent again.
-    let place = Place::open(state.path(), Missing::Nobody).unwrap();
+    let place = WatcherFolder::open(state.path(), MissingFolder::Fail).unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let secret = place.secret().unwrap();
     let overheard = std::thread::spawn(move || greet_watcher(&ours, &secret).is_ok());
@@ -141,7 +142,7 @@ fn a_session_that_says_what_no_session_says_is_sent_away() {
     closed(&huge);
     let empty = FromAsker::Ask {
         asker: asker("x"),
-        look: Look::default(),
+        look: DisplaySettings::default(),
         takes: Default::default(),
         question: Box::new(Question { members: Vec::new(), ..question(1) }),
     };
@@ -191,7 +192,7 @@ fn a_flood_of_lines_ends_and_the_honest_are_served_again() {
 }
 
 #[test]
-fn who_sits_down_at_the_socket_reads_no_question_and_answers_none() {
+fn foreign_socket_gets_no_question_and_cannot_answer() {
     let state = tempfile::tempdir().unwrap();
     drop(Desk::open(state.path()).unwrap());
     let listener = UnixListener::bind(state.path().join("watch/socket")).unwrap();
@@ -207,7 +208,7 @@ fn who_sits_down_at_the_socket_reads_no_question_and_answers_none() {
         String::from_utf8_lossy(&heard).into_owned()
     });
     let answers = ask(&session(state.path(), "s1"), question(1));
-    assert_eq!(cause(&answers), Cause::NobodyToAsk);
+    assert_eq!(cause(&answers), Cause::NoOneToAsk);
     let heard = planted.join().unwrap();
     assert!(heard.contains("hello") && !heard.contains("question 1"), "{heard}");
 }
@@ -245,14 +246,14 @@ fn who_stands_between_a_session_and_its_watcher_is_found_out() {
     let mut heard = between.stdout.take().unwrap();
     heard.read_exact(&mut [0; 6]).unwrap();
     let answers = ask(&session(state.path(), "s1"), question(1));
-    assert_eq!(cause(&answers), Cause::NobodyToAsk);
+    assert_eq!(cause(&answers), Cause::NoOneToAsk);
     let mut words = String::new();
     heard.read_to_string(&mut words).unwrap();
     between.wait().unwrap();
     assert!(words.contains("hello") && !words.contains("question 1"), "{words}");
     assert_eq!(watched.person.count(), 0);
     wait_for(|| {
-        watched.told.lock().unwrap().iter().any(|text| text.contains("proof does not hold")).then_some(())
+        watched.told.lock().unwrap().iter().any(|text| text.contains("proof is wrong")).then_some(())
     });
 }
 
@@ -294,5 +295,5 @@ fn nothing_is_told_over_a_question_and_a_crowd_is_counted() {
     watched.person.answer(1, yes());
     assert_eq!(answers.recv().unwrap(), yes());
     let told = wait_for(|| Some(watched.told.lock().unwrap().clone()).filter(|told| told.len() > 8));
-    assert!(told.last().unwrap().contains("more were sent away"), "{told:?}");
+    assert!(told.last().unwrap().contains("more processes were refused"), "{told:?}");
 }

@@ -71,7 +71,7 @@ impl Person {
 /// A watcher with a person at it.
 struct Watched {
     person: Arc<Person>,
-    looks: Arc<Mutex<Vec<Look>>>,
+    looks: Arc<Mutex<Vec<DisplaySettings>>>,
     takes: Arc<Mutex<Takes>>,
     told: Arc<Mutex<Vec<String>>>,
     leaving: Leaving,
@@ -82,13 +82,13 @@ impl Watched {
     fn at(state: &Path) -> Self {
         let desk = Desk::open(state).unwrap();
         let leaving = desk.leaving();
-        let (person, looks): (Arc<Person>, Arc<Mutex<Vec<Look>>>) = Default::default();
+        let (person, looks): (Arc<Person>, Arc<Mutex<Vec<DisplaySettings>>>) = Default::default();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let takes: Arc<Mutex<Takes>> = Arc::default();
         let taken = Arc::clone(&takes);
         let (theirs, seen, heard) = (Arc::clone(&person), Arc::clone(&looks), Arc::clone(&told));
         let serving = std::thread::spawn(move || {
-            let prompt = move |look: &Look, takes: Takes| {
+            let prompt = move |look: &DisplaySettings, takes: Takes| {
                 seen.lock().unwrap().push(look.clone());
                 *taken.lock().unwrap() = takes;
                 Some(Arc::clone(&theirs) as Arc<dyn Approver>)
@@ -121,7 +121,12 @@ fn question(id: u64) -> Question {
 
 /// A session that asks through the watcher.
 fn session(state: &Path, name: &str) -> WatchApprover {
-    WatchApprover::new(state, asker(name), Look { preview_lines: 50, ..Look::default() }, |_| None)
+    WatchApprover::new(
+        state,
+        asker(name),
+        DisplaySettings { preview_lines: 50, ..DisplaySettings::default() },
+        |_| None,
+    )
 }
 
 fn ask(session: &WatchApprover, question: Question) -> Receiver<Answer> {

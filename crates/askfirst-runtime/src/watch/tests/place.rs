@@ -35,7 +35,7 @@ fn what_others_could_touch_is_not_used() {
     let refused = |what: &str| {
         let opened = Desk::open(state.path());
         assert!(matches!(opened, Err(WatchError::NotOurs(_) | WatchError::Io(..))), "{what}");
-        assert_eq!(cause(&ask(&session(state.path(), "s1"), question(1))), Cause::NobodyToAsk, "{what}");
+        assert_eq!(cause(&ask(&session(state.path(), "s1"), question(1))), Cause::NoOneToAsk, "{what}");
     };
     set_mode(&watch, 0o755);
     refused("a folder that others see into");

@@ -1,6 +1,6 @@
 //! The messages between a watcher and the sessions that ask.
 
-use askfirst::machine::Seen;
+use askfirst::machine::LinesSeen;
 use askfirst::{
     ApprovalPresentation, ApprovalScope, Args, Fact, Loosen, OfferedPattern, PresentationKind, Risk,
     Timestamp,
@@ -30,7 +30,7 @@ fn rich(id: u64) -> Question {
 }
 
 #[test]
-fn a_question_is_shown_whole_with_who_asks_and_the_answer_comes_back_whole() {
+fn question_and_answer_cross_the_socket_unchanged() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let session = session(state.path(), "s1");
@@ -45,7 +45,7 @@ fn a_question_is_shown_whole_with_who_asks_and_the_answer_comes_back_whole() {
         ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Pattern).with_note("ok");
     decision.pattern = Some(0);
     decision.edited_args = Some(Args::new());
-    let answer = Answer { decisions: vec![decision], seen: Some(Seen { lines: 3, of: 9 }) };
+    let answer = Answer { decisions: vec![decision], seen: Some(LinesSeen { lines: 3, of: 9 }) };
     watched.person.answer(1, answer.clone());
     assert_eq!(answers.recv().unwrap(), answer);
 }
@@ -54,15 +54,15 @@ fn a_question_is_shown_whole_with_who_asks_and_the_answer_comes_back_whole() {
 fn where_nobody_watches_nobody_is_asked() {
     let state = tempfile::tempdir().unwrap();
     let answers = ask(&session(state.path(), "s1"), question(1));
-    assert_eq!(cause(&answers), Cause::NobodyToAsk);
+    assert_eq!(cause(&answers), Cause::NoOneToAsk);
     let mut watched = Watched::at(state.path());
     assert_eq!(watched.leave(), Left::Told);
-    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NobodyToAsk);
+    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NoOneToAsk);
     // A watcher that was killed leaves its socket behind.
     let watch = state.path().join("watch");
     drop(std::os::unix::net::UnixListener::bind(watch.join("socket")).unwrap());
     assert!(watch.join("socket").exists());
-    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(3))), Cause::NobodyToAsk);
+    assert_eq!(cause(&ask(&session(state.path(), "s1"), question(3))), Cause::NoOneToAsk);
     let watched = Watched::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, question(4));
@@ -90,7 +90,7 @@ fn a_watcher_that_loses_its_terminal_says_so_and_leaves() {
     watched.person.answer(1, Answer::failed(Cause::TerminalLost, "hung up"));
     assert_eq!(cause(&answers), Cause::TerminalLost);
     assert_eq!(watched.serving.take().unwrap().join().unwrap(), Left::TerminalLost);
-    assert_eq!(cause(&ask(&session, question(2))), Cause::NobodyToAsk);
+    assert_eq!(cause(&ask(&session, question(2))), Cause::NoOneToAsk);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn several_sessions_are_asked_about_one_at_a_time_in_order() {
 }
 
 #[test]
-fn what_a_session_takes_back_leaves_the_screen_and_what_waits_is_never_shown() {
+fn withdrawn_questions_leave_the_screen_and_the_queue() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let (one, other, last) =
@@ -140,11 +140,11 @@ fn what_a_session_takes_back_leaves_the_screen_and_what_waits_is_never_shown() {
 }
 
 #[test]
-fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
+fn session_sends_only_the_secrets_in_the_question() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let (used, other) = ("correct horse battery staple", "another long and secret value");
-    let look = Look {
+    let look = DisplaySettings {
         preview_lines: 7,
         secret_args: vec!["pin".to_owned()],
         secret_values: vec![used.to_owned(), other.to_owned()],
@@ -158,11 +158,11 @@ fn of_all_secrets_only_those_that_stand_in_the_question_leave_the_session() {
     watched.person.answer(1, yes());
     assert_eq!(answers.recv().unwrap(), yes());
     let seen = watched.looks.lock().unwrap().clone();
-    assert_eq!(seen, [Look { secret_values: vec![used.to_owned()], ..look }]);
+    assert_eq!(seen, [DisplaySettings { secret_values: vec![used.to_owned()], ..look }]);
 }
 
 #[test]
-fn what_the_tools_of_a_question_take_goes_along_and_nothing_more() {
+fn question_carries_only_the_schemas_of_its_own_tools() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let schema = |name: &str| json!({"type": "object", "title": name});
@@ -170,7 +170,7 @@ fn what_the_tools_of_a_question_take_goes_along_and_nothing_more() {
         "huge" => Some(json!({"description": "x".repeat(2 << 20)})),
         _ => Some(schema(name)),
     };
-    let session = WatchApprover::new(state.path(), asker("s1"), Look::default(), find);
+    let session = WatchApprover::new(state.path(), asker("s1"), DisplaySettings::default(), find);
     let taken = |tool: &str| watched.takes.lock().unwrap().of(tool);
     for (number, tool) in ["one", "two", "huge"].into_iter().enumerate() {
         let mut question = question(number as u64);

@@ -100,14 +100,14 @@ fn pin_of_a_folder_precedes_grants_inside_it() {
         ..OSProfile::nothing()
     };
     let builder: Vec<_> = steps(&profile).into_iter().map(|(path, step)| (path.to_owned(), step)).collect();
-    let grant = |path: &str, mode| Step::Grant(Grant::of(home.join(path)).unwrap().identity, mode);
+    let grant = |path: &str, mode| MountStep::Grant(Grant::of(home.join(path)).unwrap().identity, mode);
     assert_eq!(
         builder,
         [
             (home.clone(), grant("", Mode::Write)),
-            (home.join("x"), Step::Pin),
-            (home.join("x/.env"), Step::Deny(Denial::All)),
-            (home.join("x/y"), Step::Pin),
+            (home.join("x"), MountStep::Pin),
+            (home.join("x/.env"), MountStep::Deny(Denial::All)),
+            (home.join("x/y"), MountStep::Pin),
             (home.join("x/y/fixed"), grant("x/y/fixed", Mode::Read)),
         ]
     );

@@ -18,7 +18,7 @@ fn first() -> u64 {
 
 // invariant: 7
 #[test]
-fn every_program_that_bash_starts_was_found_or_the_line_has_a_gap() {
+fn every_program_that_bash_starts_is_found_or_a_gap() {
     let home = tempfile::tempdir().unwrap();
     let bin = home.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -73,7 +73,7 @@ fn every_program_that_bash_starts_was_found_or_the_line_has_a_gap() {
 }
 
 #[test]
-fn scripts_that_bash_accepts_are_mostly_understood_with_every_place_inside() {
+fn most_scripts_that_bash_accepts_are_parsed_in_bounds() {
     let total = count(400);
     let mut clear = 0;
     for seed in first()..first() + total {

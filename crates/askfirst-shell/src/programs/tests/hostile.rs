@@ -24,7 +24,7 @@ fn a_program_that_is_not_known_before_is_lifted_by_nothing() {
 }
 
 #[test]
-fn a_word_that_may_become_an_option_is_asked_about_where_options_matter() {
+fn word_that_may_become_an_option_needs_approval() {
     asks("sed -n p \"$X\"");
     asks("sed -n p $X");
     asks("sed -n p *");

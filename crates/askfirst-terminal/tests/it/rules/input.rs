@@ -240,7 +240,7 @@ fn terminal_after_a_signal_is_restored() {
 #[test]
 fn prompt_without_stdin_asks_the_controlling_terminal() {
     let ended = mail().seat(Seat::Controlling).start().refuse();
-    assert_ne!(ended.decision().cause, Cause::NobodyToAsk);
+    assert_ne!(ended.decision().cause, Cause::NoOneToAsk);
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn all(columns: usize) -> String {
         (5, "failed", over("mode", Some(61)), "shell (command: false)", "", "the command ended with 1"),
     ];
     let rows = lines.iter().flat_map(|(number, word, over, what, result, rest)| {
-        Line { number: *number, word, over, what, result, rest }.rows(columns)
+        CallLine { number: *number, word, over, what, result, rest }.rows(columns)
     });
     rows.collect::<Vec<_>>().join("\n")
 }

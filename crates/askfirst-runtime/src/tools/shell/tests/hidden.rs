@@ -13,7 +13,7 @@ use super::{World, world};
 use crate::clock::SystemClock;
 use crate::ledger::{Ledger, LedgerSettings, SessionId};
 use askfirst::ApprovalAware;
-use askfirst::withheld::Withheld;
+use askfirst::withheld::WithheldValues;
 use askfirst_config::SyncRule;
 use askfirst_display::redact::Redactor;
 use askfirst_display::{Page, PageOptions};
@@ -38,7 +38,7 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
         because: Vec::new(),
         policy: None,
     };
-    let record = Record::Requested(Box::new(record.with_request(&request, &Withheld::default())));
+    let record = Record::Requested(Box::new(record.with_request(&request, &WithheldValues::default())));
     let path = world.folder.path().join("state/ledger.jsonl");
     std::fs::remove_file(&path).ok();
     let settings = LedgerSettings { path: path.clone(), sync: SyncRule::Asked, rotate: 1 << 30 };

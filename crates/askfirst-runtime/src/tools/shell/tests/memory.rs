@@ -22,7 +22,7 @@ fn equal_lines_are_equal_and_others_are_not() {
 }
 
 #[test]
-fn a_wider_yes_covers_only_what_is_asked_about_for_the_same_reasons() {
+fn wider_approval_covers_only_requests_with_equal_reasons() {
     let world = world("");
     let request = world.request("git commit -m x");
     let [pattern] = request.patterns.as_slice() else { panic!("{:?}", request.patterns) };
@@ -58,7 +58,7 @@ fn what_counts_as_the_same_is_said_in_words() {
 }
 
 #[test]
-fn nothing_wider_is_offered_for_what_runs_anything_or_is_in_doubt() {
+fn open_ended_or_doubtful_command_gets_no_wider_offer() {
     let world = world("");
     for command in [
         "bash x.sh",

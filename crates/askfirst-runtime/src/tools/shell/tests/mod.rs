@@ -9,7 +9,7 @@ mod running;
 
 use std::sync::{Arc, Mutex};
 
-use askfirst::ports::{Ended, Finished, Launch, LaunchFailed, Launcher, Walled};
+use askfirst::ports::{Launch, LaunchFailed, Launcher, ProcessEnd, ProcessOutput, SandboxReport};
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolError,
     Toolset, View,
@@ -26,14 +26,14 @@ use crate::blocking::block_on;
 pub(super) struct Book(Mutex<Vec<Launch>>);
 
 impl Launcher for Book {
-    fn launch(&self, launch: &Launch) -> Result<Finished, LaunchFailed> {
+    fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
         self.0.lock().unwrap().push(launch.clone());
-        Ok(Finished {
-            ended: Ended::Exited(0),
+        Ok(ProcessOutput {
+            ended: ProcessEnd::Exited(0),
             stdout: Vec::new(),
             stderr: Vec::new(),
             dropped: 0,
-            walled: Walled { tier: "none".to_owned(), violations: Vec::new() },
+            walled: SandboxReport { tier: "none".to_owned(), violations: Vec::new() },
         })
     }
 }

@@ -36,7 +36,7 @@ fn what_lies_outside_every_root_is_asked_about_or_denied() {
 
 // invariant: 7
 #[test]
-fn links_that_lead_outside_are_followed_only_where_somebody_was_asked() {
+fn link_to_outside_needs_approval_if_a_command_follows_it() {
     let world = world(READS);
     let follows = [
         "grep -R x src",
@@ -95,7 +95,7 @@ fn files_that_usually_hold_secrets_are_asked_about() {
 }
 
 #[test]
-fn the_deepest_root_speaks_and_one_that_is_read_only_is_not_written() {
+fn deepest_root_decides_and_read_only_root_is_not_written() {
     let roots = "    sub: { root: ./sub, mode: ro }\n    build: { root: ./build, mode: rw, approval: { read: required, write: human } }\n";
     let world =
         world_with(roots, "  known_read_only: none\n  rules: [ { pattern: 'touch', approval: none } ]\n");
@@ -126,7 +126,7 @@ fn git_in_a_repository_of_its_own_is_asked_about() {
 }
 
 #[test]
-fn names_that_come_from_a_command_are_followed_while_they_stay_inside() {
+fn names_from_a_command_are_followed_inside_the_roots() {
     let world = world(READS);
     assert_eq!(world.says("find src -name '*.rs' | xargs grep -n x"), Free);
     assert_eq!(world.says("cat $(find src -name '*.rs')"), Free);
@@ -140,7 +140,7 @@ fn names_that_come_from_a_command_are_followed_while_they_stay_inside() {
 }
 
 #[test]
-fn what_lies_below_is_changed_unasked_only_where_all_of_it_may_be() {
+fn folder_change_runs_without_asking_if_all_files_may_change() {
     let world = world("  known_read_only: none\n  rules: [ { pattern: 'sed -i', approval: none } ]\n");
     let line = "find src -name '*.rs' | xargs sed -i 1d";
     assert_eq!(world.says(line), Free);
@@ -203,7 +203,7 @@ fn the_network_is_asked_about_where_it_is_not_granted() {
 }
 
 #[test]
-fn what_only_prints_is_asked_about_where_the_project_says_what_it_loads() {
+fn printing_command_needs_approval_if_project_picks_its_code() {
     let world = world(READS);
     let steered = [
         ("cargo --version", "rust-toolchain.toml", "[toolchain]\npath = \"/x\"\n"),
@@ -232,7 +232,7 @@ fn what_only_prints_is_asked_about_where_the_project_says_what_it_loads() {
 }
 
 #[test]
-fn git_is_asked_about_where_it_would_enter_a_repository_by_itself() {
+fn git_needs_approval_where_it_would_enter_a_repository() {
     let world = world(READS);
     let git = |folder: &str, words: &[&str]| {
         let mut command = std::process::Command::new("git");

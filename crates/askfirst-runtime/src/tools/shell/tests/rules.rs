@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{approval, world};
 
 #[test]
-fn the_first_rule_that_applies_decides_and_a_denial_from_anywhere() {
+fn first_matching_rule_decides_unless_a_later_rule_denies() {
     let world = world(
         "  rules:\n    - { pattern: 'git status', approval: none }\n    - { pattern: 'git', approval: human }\n    - { pattern: 'touch', approval: once_per_session }\n    - { pattern: 'git status -s', approval: deny }\n",
     );
@@ -22,7 +22,7 @@ fn the_first_rule_that_applies_decides_and_a_denial_from_anywhere() {
 
 // invariant: 7
 #[test]
-fn nothing_that_is_not_understood_is_allowed_whatever_the_default() {
+fn unparsed_command_is_never_allowed_by_the_default() {
     let world = world("  default: { approval: none }\n  known_read_only: none\n");
     assert_eq!(world.says("ls"), Free);
     for command in
@@ -86,7 +86,7 @@ fn a_rule_may_name_a_wrapper_and_what_it_starts() {
 }
 
 #[test]
-fn a_rule_for_a_reader_does_not_cover_a_file_that_it_prints_into() {
+fn rule_for_a_reader_does_not_cover_its_output_file() {
     let world = world(
         "  known_read_only: none\n  rules:\n    - { pattern: 'cat', approval: none }\n    - { pattern: 'echo', approval: none }\n",
     );

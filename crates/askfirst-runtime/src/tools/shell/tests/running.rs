@@ -88,7 +88,7 @@ fn a_command_in_the_background_is_asked_after_and_stopped() {
 }
 
 #[test]
-fn what_a_running_command_wrote_so_far_is_told_capped_and_with_its_end() {
+fn output_of_a_running_command_is_capped_and_keeps_its_end() {
     let world = live();
     // Write more output than is kept, then a word at the end, and keep running.
     let command = "head -c 3000000 /dev/zero | tr '\\0' x; echo the-end; echo oops >&2; sleep 60";

@@ -1,4 +1,4 @@
-"""The tools of the config from Python: files, and programs behind walls made by the helper in the package."""
+"""The tools of the config from Python: files, and programs in the sandbox of the helper in the package."""
 
 import asyncio
 import hashlib
@@ -32,14 +32,14 @@ def config(tmp_path):
     return path
 
 
-def skip_without_walls():
-    tier, why = _askfirst.walls(_askfirst.__file__)
+def skip_without_sandbox():
+    tier, why = _askfirst.sandbox_tier(_askfirst.__file__)
     if tier != "full":
         note = os.environ.get("ASKFIRST_SKIPS")
         if note:
             with open(note, "a") as file:
-                file.write(f"python_shell_runs_walled: {why}\n")
-        pytest.skip(f"no walls hold here: {why}")
+                file.write(f"python_shell_runs_in_sandbox: {why}\n")
+        pytest.skip(f"no full sandbox works here: {why}")
 
 
 def test_the_package_brings_its_helper():
@@ -52,8 +52,8 @@ def test_the_package_brings_its_helper():
     assert module.stdout == version
 
 
-def test_shell_runs_walled(config, asked, tmp_path):
-    skip_without_walls()
+def test_shell_runs_in_sandbox(config, asked, tmp_path):
+    skip_without_sandbox()
     callback = asked()
     (tmp_path / "home" / "outside").write_text("outside\n")
     with askfirst.session(config, approval_callback=callback) as session:
@@ -78,7 +78,7 @@ def test_shell_runs_walled(config, asked, tmp_path):
 
 
 def test_programs_run_beside_the_event_loop(config, asked):
-    skip_without_walls()
+    skip_without_sandbox()
 
     async def main():
         ticks = 0
@@ -95,7 +95,7 @@ def test_programs_run_beside_the_event_loop(config, asked):
 
 
 def test_a_helper_that_was_swapped_is_not_used(tmp_path, config, python):
-    """Another program under its name makes no walls: then nothing starts."""
+    """Another program under the helper's name makes no sandbox, so nothing starts."""
     copy = tmp_path / "copy" / "askfirst"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with open(copy / "askfirst", "ab") as file:
@@ -105,7 +105,7 @@ import sys
 sys.path.insert(0, {str(copy.parent)!r})
 import askfirst
 assert askfirst.__file__.startswith({str(copy)!r})
-print(askfirst._askfirst.walls(askfirst._askfirst.__file__)[0])
+print(askfirst._askfirst.sandbox_tier(askfirst._askfirst.__file__)[0])
 try:
     askfirst.session({str(config)!r}, ledger=False)
 except RuntimeError as error:
@@ -115,7 +115,7 @@ except RuntimeError as error:
 
 
 def test_built_in_tools_are_judged_like_everywhere(config, asked, no):
-    skip_without_walls()
+    skip_without_sandbox()
     with askfirst.session(config, approval_callback=asked(no(note="not now")), ledger=False) as session:
         assert session.call("shell", {"command": "make"}).note == "not now"
         denied = session.call("read_file", {"path": ".env"})
@@ -127,7 +127,7 @@ def test_built_in_tools_are_judged_like_everywhere(config, asked, no):
 
 
 def test_leaving_the_session_ends_what_runs(config, asked):
-    skip_without_walls()
+    skip_without_sandbox()
 
     async def main():
         with askfirst.session(config, approval_callback=asked(), ledger=False) as session:

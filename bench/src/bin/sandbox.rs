@@ -1,45 +1,46 @@
-//! What it costs to start `/bin/true` behind the walls, with a helper for each start and with one that is kept: beside a
-//! plain spawn, bubblewrap and what else is installed, from a small parent and from one of 1 GiB. Of an `askfirst` program
-//! that is named, also with that as the helper.
+//! Measures starting `/bin/true` in the sandbox, with a new helper for each start and with a kept one.
+//!
+//! It compares with a plain spawn, bubblewrap and other installed sandboxes, from a small parent and from one of 1 GiB.
+//! With the path of an `askfirst` program as its argument, it also measures that program as the helper.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use askfirst_bench::{Contestant, Failure, print_race};
 use askfirst_sandbox::{
-    Grant, Helper, OSProfile, Spec, Stop, Tier, Walls, launch, launch_behind, main_if_helper,
+    Grant, Helper, OSProfile, Sandbox, Spec, Stop, Tier, launch, launch_in_sandbox, run_helper_if_requested,
 };
 
 fn main() -> Result<(), Failure> {
-    main_if_helper();
-    let walls = Walls::probe(Helper::own()?, Tier::Full)?;
-    let keeping = Walls::probe(Helper::own()?, Tier::Full)?.keeping_helpers();
+    run_helper_if_requested();
+    let sandbox = Sandbox::probe(Helper::own()?, Tier::Full)?;
+    let keeping = Sandbox::probe(Helper::own()?, Tier::Full)?.with_helper_pool();
     let named = std::env::args_os().nth(1).map(|path| named(path.as_ref())).transpose()?;
-    println!("walls: {} ({})", walls.tier(), walls.way());
-    let folder = std::env::temp_dir().join(format!("askfirst-bench-walls-{}", std::process::id()));
+    println!("sandbox: {} ({})", sandbox.tier(), sandbox.backend());
+    let folder = std::env::temp_dir().join(format!("askfirst-bench-sandbox-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("work"))?;
     let folder = folder.canonicalize()?;
-    race_from("from a small parent", &walls, &keeping, named.as_ref(), &folder)?;
+    race_from("from a small parent", &sandbox, &keeping, named.as_ref(), &folder)?;
     let large = vec![1_u8; 1 << 30];
-    race_from("from a parent of 1 GiB", &walls, &keeping, named.as_ref(), &folder)?;
+    race_from("from a parent of 1 GiB", &sandbox, &keeping, named.as_ref(), &folder)?;
     drop(std::hint::black_box(large));
     std::fs::remove_dir_all(folder)?;
     Ok(())
 }
 
-/// Walls that another program makes.
-fn named(path: &Path) -> Result<Walls, Failure> {
+/// A sandbox with another program as its helper.
+fn named(path: &Path) -> Result<Sandbox, Failure> {
     let said = Command::new("sha256sum").arg(path).output()?;
     let digest = String::from_utf8(said.stdout)?;
     let helper = Helper::at(path, digest.split_whitespace().next().unwrap_or_default())?;
-    Ok(Walls::probe(helper, Tier::Full)?)
+    Ok(Sandbox::probe(helper, Tier::Full)?)
 }
 
 fn race_from(
     label: &str,
-    walls: &Walls,
-    keeping: &Walls,
-    named: Option<&Walls>,
+    sandbox: &Sandbox,
+    keeping: &Sandbox,
+    named: Option<&Sandbox>,
     folder: &Path,
 ) -> Result<(), Failure> {
     let work = folder.join("work");
@@ -59,13 +60,14 @@ fn race_from(
     }
     let mut contestants = vec![
         Contestant::waiting("plain spawn", |_| plain()),
-        Contestant::waiting("our launcher without walls", |_| drop(launch(&spec, &Stop::new()))),
-        Contestant::waiting("our walls", |_| behind(walls, &profile, &spec)),
-        Contestant::waiting("our walls, helper kept", |_| behind(keeping, &profile, &spec)),
+        Contestant::waiting("our launcher without sandbox", |_| drop(launch(&spec, &Stop::new()))),
+        Contestant::waiting("our sandbox", |_| start_in(sandbox, &profile, &spec)),
+        Contestant::waiting("our sandbox, helper kept", |_| start_in(keeping, &profile, &spec)),
     ];
     if let Some(named) = named {
-        contestants
-            .push(Contestant::waiting("our walls, askfirst the helper", |_| behind(named, &profile, &spec)));
+        contestants.push(Contestant::waiting("our sandbox, askfirst the helper", |_| {
+            start_in(named, &profile, &spec)
+        }));
     }
     for (name, (program, words)) in &others {
         let start = move |_| started(Command::new(program).args(words).current_dir(folder));
@@ -75,8 +77,8 @@ fn race_from(
     Ok(())
 }
 
-fn behind(walls: &Walls, profile: &OSProfile, spec: &Spec) {
-    let over = launch_behind(walls, profile, spec, &Stop::new());
+fn start_in(sandbox: &Sandbox, profile: &OSProfile, spec: &Spec) {
+    let over = launch_in_sandbox(sandbox, profile, spec, &Stop::new());
     assert!(over.is_ok_and(|over| over.finished.end == askfirst_sandbox::End::Exited(0)));
 }
 
