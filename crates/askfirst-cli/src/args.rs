@@ -28,6 +28,8 @@ pub struct Cli {
 struct Decide {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    line: CommandLine,
 }
 
 /// The parser of the gateway alone. Clients start one gateway per server, and a small parser keeps the process small.
@@ -65,8 +67,8 @@ fn alone(args: &[OsString]) -> Option<Cli> {
     };
     match args.get(first)?.to_str()? {
         "decide" => {
-            let Decide { common } = Decide::try_parse_from(without()).ok()?;
-            Some(Cli { common, command: Command::Decide })
+            let Decide { common, line } = Decide::try_parse_from(without()).ok()?;
+            Some(Cli { common, command: Command::Decide { line } })
         }
         "mcp" => {
             let Mcp { common, gateway } = Mcp::try_parse_from(without()).ok()?;
@@ -88,6 +90,14 @@ pub struct Common {
     /// Print plain lines without color or redrawing, for screen readers
     #[arg(long, global = true)]
     pub plain: bool,
+}
+
+/// A command line that is judged as a call of `shell`.
+#[derive(Debug, Clone, Args)]
+pub struct CommandLine {
+    /// Command line for the `shell` tool: one word is the whole line, several words are quoted and joined
+    #[arg(last = true, value_name = "COMMAND")]
+    pub words: Vec<String>,
 }
 
 /// Flags that limit the sandbox more than the config does.
@@ -121,6 +131,9 @@ pub struct Gateway {
     pub name: Option<String>,
     #[command(flatten)]
     pub flags: McpFlags,
+    /// Same as `-- SERVER`, for clients that do not accept `--` among the arguments; must be the last flag
+    #[arg(long, value_name = "SERVER", num_args = 1.., allow_hyphen_values = true, conflicts_with = "server")]
+    pub command: Vec<String>,
     /// Server program and its arguments [default: the server NAME of the config, or all servers]
     #[arg(last = true, value_name = "SERVER")]
     pub server: Vec<String>,
@@ -141,10 +154,10 @@ pub struct HttpFlags {
     #[command(flatten)]
     pub listen: ListenFlags,
     /// Connect to the server at this URL
-    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
     /// Serve all servers of the config, with tools named SERVER__TOOL [default if no server is named]
-    #[arg(long, conflicts_with_all = ["url", "name", "server"])]
+    #[arg(long, conflicts_with_all = ["url", "name", "server", "command"])]
     pub all: bool,
     /// File with the token for the server [default: $ASKFIRST_UPSTREAM_TOKEN]
     #[arg(long, value_name = "FILE")]
@@ -223,19 +236,32 @@ pub enum Command {
     ///
     /// Input: {"id": …, "tool": …, "args": {…}, "metadata": {…}}. Output, in the same order: {"id": …, "verdict":
     /// "allow"|"ask"|"deny", "because": […], "request": {…}}. An invalid line gets the verdict "deny".
-    Decide,
+    ///
+    /// `askfirst decide -- git status` judges one command line and reads no input.
+    Decide {
+        #[command(flatten)]
+        line: CommandLine,
+    },
     /// Explain why a call would run, need approval or be refused
+    ///
+    /// `askfirst explain -- git status` explains a command line.
     Explain {
         /// Name of the tool
         #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-        tool: String,
+        #[arg(required_unless_present = "words", conflicts_with = "words")]
+        tool: Option<String>,
         /// Arguments as a JSON object
-        #[arg(long, value_name = "JSON", default_value = "{}")]
+        #[arg(long, value_name = "JSON", default_value = "{}", conflicts_with = "words")]
         args: String,
+        #[command(flatten)]
+        line: CommandLine,
     },
+    /// List the tools of the config, each with the verdict for its calls
+    Tools,
     /// Run a gateway to an MCP server: check every tool call, forward everything else unchanged
     ///
-    /// Put `askfirst mcp --` in front of the server's command in the client's config.
+    /// Put `askfirst mcp --command` in front of the server's command in the client's config. `askfirst mcp --` does the same,
+    /// but some clients do not accept `--` there.
     #[command(args_conflicts_with_subcommands = true)]
     Mcp {
         #[command(subcommand)]
@@ -280,7 +306,7 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
-    /// Show what a project's config would loosen, and ask whether to trust it
+    /// Show what a project's config would loosen and how it changed, and ask whether to trust it
     Trust,
     /// Rewrite older spellings in a config
     Migrate {

@@ -20,7 +20,7 @@ use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{
     call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, serve,
-    trust, watch, wrap,
+    tools, trust, watch, wrap,
 };
 use exit::Exit;
 
@@ -41,21 +41,25 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Init { print } => init::init(common, print),
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
-        Command::Decide => {
+        Command::Decide { line } => {
             // The process ends afterwards, and dropping each rule would take as long as judging a call.
             let config = session::read_config(common)?;
             session::print_config_warnings(&config, common);
             let catalog = ManuallyDrop::new(Catalog::new(config)?);
-            decide::decide(&catalog)
+            decide::decide(&catalog, &line.words)
         }
-        Command::Explain { tool, args } => explain::explain(common, &tool, &args),
+        Command::Explain { tool, args, line } => {
+            explain::explain(common, tool.as_deref(), &args, &line.words)
+        }
+        Command::Tools => tools::tools(common),
         Command::Effective => effective::effective(common),
         Command::Mcp { command: Some(McpCommand::Wrap(what)), .. } => wrap::rewrite(common, &what, Way::Wrap),
         Command::Mcp { command: Some(McpCommand::Unwrap(what)), .. } => {
             wrap::rewrite(common, &what, Way::Unwrap)
         }
         Command::Mcp { command: None, gateway } => {
-            let Gateway { name, flags, server } = *gateway;
+            let Gateway { name, flags, command, server } = *gateway;
+            let server = if command.is_empty() { server } else { command };
             mcp::mcp(common, flags, name.as_deref(), &server)
         }
         Command::Serve { listen, mode, ask_by } => serve::serve(common, &listen, mode, &ask_by),

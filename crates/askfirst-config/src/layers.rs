@@ -9,10 +9,11 @@ use super::file;
 use super::floors;
 use super::merge;
 use super::node::{Position, Source};
+use super::offer;
 use super::own_files;
 use super::places::{self, BROKEN_LINK, Places, RawConfig};
 use super::read::{Base, folder_of};
-use super::settings::{Config, ConfigFile, Layer, Settings};
+use super::settings::{Config, ConfigFile, Layer, Settings, UntrustedOffer};
 use super::text;
 use super::trust;
 
@@ -120,6 +121,7 @@ struct Loader<'a> {
     warnings: Vec<Fault>,
     faults: Vec<Fault>,
     not_offered: Vec<String>,
+    untrusted: UntrustedOffer,
 }
 
 impl<'a> Loader<'a> {
@@ -137,6 +139,7 @@ impl<'a> Loader<'a> {
             warnings: Vec::new(),
             faults: Vec::new(),
             not_offered: Vec::new(),
+            untrusted: UntrustedOffer::default(),
         }
     }
 
@@ -198,6 +201,7 @@ impl<'a> Loader<'a> {
             self.folder = real_folder(&path);
             self.project = Some(settings);
         } else {
+            self.untrusted = offer::of(&settings);
             self.add_floor(settings, layer);
         }
     }
@@ -293,6 +297,7 @@ impl<'a> Loader<'a> {
             warnings: self.warnings,
             folder: self.folder,
             not_offered: self.not_offered,
+            untrusted: self.untrusted,
         })
     }
 }

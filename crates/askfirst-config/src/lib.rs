@@ -38,5 +38,6 @@ pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
 pub use migrate::{Migration, Migration as Migrated, migrate};
 pub use places::Places;
+pub use quote::find_closest;
 pub use schema::schema;
 pub use settings::*;

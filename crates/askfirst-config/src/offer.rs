@@ -8,7 +8,10 @@ use askfirst::{Because, Policy, SandboxStatus};
 
 use super::quote::escape;
 use super::read::BUILT_IN_TOOLS;
-use super::settings::{CommandTool, Config};
+use super::settings::{CommandTool, Config, Settings, UntrustedOffer};
+
+/// The tools of the `shell:` section.
+const SHELL_TOOLS: &[&str] = &["shell", "exec", "shell_output", "shell_stop"];
 
 impl Config {
     /// Builds the policy that the judge applies.
@@ -16,6 +19,7 @@ impl Config {
     pub fn policy(&self, sandbox: SandboxStatus) -> Policy {
         let policy = Policy::new(self.main.rules.clone()).with_sandbox(sandbox).with_digest(self.digest);
         let policy = policy.with_folder(self.folder.clone());
+        let policy = policy.with_untrusted_tools(self.untrusted.tools.clone());
         let policy = self.floors.iter().fold(policy, |policy, floor| policy.with_floor(floor.rules.clone()));
         let Some(only) = &self.main.only_tools else { return policy };
         let names: HashSet<String> = only.iter().cloned().collect();
@@ -39,6 +43,18 @@ impl Config {
             Some((file, line)) => Because { file: Some(file.into()), line: Some(line), ..because },
             None => because,
         }
+    }
+}
+
+/// Returns the names of the tools and servers that a config defines.
+pub(crate) fn of(settings: &Settings) -> UntrustedOffer {
+    let is_file_tool = |name: &&&str| !name.starts_with("worker_") && !SHELL_TOOLS.contains(name);
+    let files = BUILT_IN_TOOLS.iter().filter(is_file_tool).filter(|_| !settings.sandbox.paths.is_empty());
+    let shell = SHELL_TOOLS.iter().filter(|_| settings.shell.is_some());
+    let built_in = files.chain(shell).map(|name| (*name).to_owned());
+    UntrustedOffer {
+        tools: built_in.chain(settings.commands.keys().cloned()).collect(),
+        servers: settings.mcp.keys().cloned().collect(),
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) fn join_or<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Finds the known word that is closest to a misspelled one, if any is close.
-pub(crate) fn find_closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn find_closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }

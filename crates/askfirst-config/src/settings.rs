@@ -2,7 +2,7 @@
 
 mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +28,17 @@ pub struct Config {
     pub folder: PathBuf,
     /// What the floors define but may not grant, such as a root. Each line gives the reason.
     pub not_offered: Vec<String>,
+    /// What the project's config would offer if the user trusted it.
+    pub untrusted: UntrustedOffer,
+}
+
+/// The names that an untrusted project config defines and does not offer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UntrustedOffer {
+    /// The tools.
+    pub tools: BTreeSet<String>,
+    /// The MCP servers.
+    pub servers: BTreeSet<String>,
 }
 
 /// How long a request waits for an answer, unless the config sets `approval_timeout`.
@@ -51,6 +62,7 @@ impl Config {
             digest: Digest::of_parts([]),
             folder: folder.into(),
             not_offered: Vec::new(),
+            untrusted: UntrustedOffer::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Records which project configs the user trusts, by path and content digest.
 //!
-//! A changed config has another digest, so it is no longer trusted.
+//! A changed config has another digest, so it is no longer trusted. A copy of each trusted text remains, so that a person
+//! can be shown the difference.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -14,13 +15,16 @@ use serde::{Deserialize, Serialize};
 use super::fault::Faults;
 use super::layers::{LoadOptions, ProjectTrust, load_with};
 use super::node::{Position, Source};
-use super::places::{Places, writable_by};
+use super::places::{Places, fetch, writable_by};
 use super::read::folder_of;
 use super::settings::{Config, Layer};
 
 pub use super::loosens::loosens;
 
 const FILE: &str = "trust.json";
+
+/// The folder with the copies of the trusted texts. Each is named after its digest.
+const TEXTS: &str = "trusted";
 
 /// The reason why the trust could not be stored.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +63,36 @@ impl Default for TrustStore {
 /// # Errors
 /// Fails if the trust cannot be written safely. The recorded trust is then unchanged.
 pub fn record(places: &Places, path: &Path, digest: Digest) -> Result<(), TrustError> {
-    change(places, path, Some(digest))
+    change(places, path, Some(digest), None)
+}
+
+/// Records that the user trusts the config at `path` as long as it has this text, and keeps a copy of the text.
+///
+/// # Errors
+/// Fails if the trust or the copy cannot be written safely. The recorded trust is then unchanged.
+pub fn record_text(places: &Places, path: &Path, text: &str) -> Result<(), TrustError> {
+    change(places, path, Some(Digest::of(text)), Some(text))
+}
+
+/// Returns the text of the config at `path`.
+///
+/// # Errors
+/// Fails if the config cannot be read, or if its content does not have this digest.
+pub fn read_text(path: &Path, digest: Digest) -> Result<String, TrustError> {
+    let unreadable =
+        |reason: &str| TrustError::Unreadable { path: path.to_owned(), reason: reason.to_owned() };
+    let raw = fetch(path).map_err(|reason| unreadable(&reason))?;
+    let bytes = raw.map(|raw| raw.bytes).filter(|bytes| Digest::of(bytes) == digest);
+    let bytes = bytes.ok_or_else(|| unreadable("it changed after askfirst had read it"))?;
+    String::from_utf8(bytes).map_err(|_| unreadable("it is not valid UTF-8"))
+}
+
+/// Returns the text with which the user last trusted the config at `path`, if a copy of it remains.
+#[must_use]
+pub fn trusted_text(places: &Places, path: &Path) -> Option<String> {
+    let store = read_store(&places.state.join(FILE)).ok()?;
+    let digest = *store.trusted.get(&key_of(path).ok()?)?;
+    read_text(&places.state.join(TEXTS).join(digest.to_string()), digest).ok()
 }
 
 /// Removes the recorded trust in the config at `path`.
@@ -67,7 +100,7 @@ pub fn record(places: &Places, path: &Path, digest: Digest) -> Result<(), TrustE
 /// # Errors
 /// Fails if the change cannot be written safely. The recorded trust is then unchanged.
 pub fn revoke(places: &Places, path: &Path) -> Result<(), TrustError> {
-    change(places, path, None)
+    change(places, path, None, None)
 }
 
 /// Returns true if the user trusts the config at `path` with this digest.
@@ -101,7 +134,12 @@ pub fn load_as_if_trusted(options: &LoadOptions, digest: Digest) -> Result<Confi
     }
 }
 
-fn change(places: &Places, path: &Path, digest: Option<Digest>) -> Result<(), TrustError> {
+fn change(
+    places: &Places,
+    path: &Path,
+    digest: Option<Digest>,
+    text: Option<&str>,
+) -> Result<(), TrustError> {
     let state = places.state.as_path();
     let key = key_of(path)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
@@ -113,16 +151,32 @@ fn change(places: &Places, path: &Path, digest: Option<Digest>) -> Result<(), Tr
         Some(digest) => store.trusted.insert(key, digest),
         None => store.trusted.remove(&key),
     };
-    let mut text = serde_json::to_vec_pretty(&store).map_err(io::Error::from)?;
-    text.push(b'\n');
-    replace(state, &text)?;
+    let texts = state.join(TEXTS);
+    if let (Some(digest), Some(text)) = (digest, text) {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&texts)?;
+        replace(&texts, &digest.to_string(), text.as_bytes())?;
+    }
+    let mut json = serde_json::to_vec_pretty(&store).map_err(io::Error::from)?;
+    json.push(b'\n');
+    replace(state, FILE, &json)?;
     folder.sync_all()?;
+    remove_other_texts(&texts, &store);
     Ok(())
 }
 
+/// Removes the copies of texts that are no longer trusted.
+fn remove_other_texts(texts: &Path, store: &TrustStore) {
+    let kept: Vec<String> = store.trusted.values().map(Digest::to_string).collect();
+    let found = fs::read_dir(texts).into_iter().flatten().filter_map(Result::ok);
+    for file in found.filter(|file| !kept.iter().any(|name| file.file_name() == name.as_str())) {
+        // An old copy does no harm: askfirst reads only the copies of trusted digests.
+        let _ = fs::remove_file(file.path());
+    }
+}
+
 /// Writes a new file and renames it over the old one. After a crash, the file is either the old one or the new one.
-fn replace(state: &Path, text: &[u8]) -> io::Result<()> {
-    let new = state.join(format!("{FILE}.new"));
+fn replace(folder: &Path, name: &str, text: &[u8]) -> io::Result<()> {
+    let new = folder.join(format!("{name}.new"));
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -130,7 +184,7 @@ fn replace(state: &Path, text: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
     file.write_all(text)?;
     file.sync_all()?;
-    fs::rename(&new, state.join(FILE))
+    fs::rename(&new, folder.join(name))
 }
 
 fn read_store(path: &Path) -> Result<TrustStore, TrustError> {

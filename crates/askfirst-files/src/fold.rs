@@ -36,7 +36,8 @@ fn has_trailing_dot_or_space(text: &str) -> bool {
 }
 
 /// Folds a text: lower case, Unicode compatibility form, without invisible characters.
-pub(crate) fn fold_text(text: &str) -> String {
+#[must_use]
+pub fn fold_text(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

@@ -46,6 +46,7 @@ use serde_json::{Map, Value, json};
 
 pub use call_targets::{CallTargets, CallTargets as Sightings};
 pub use error::FilesError;
+pub use fold::fold_text;
 pub use never::NEVER_WRITE;
 pub use place::{RootView, RootView as Ground};
 pub use roots::{NarrowerRoot, Roots};

@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 /// The keys under which clients list their servers.
 const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]];
 
+/// The words of the gateway's arguments that the server's command follows. Some clients treat `--` as one of their own
+/// arguments, so the gateway is written with the first word.
+const SEPARATORS: [&str; 2] = ["--command", "--"];
+
 /// The reason why a config cannot be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrapError {
@@ -116,7 +120,7 @@ fn change<'a>(
             if name.contains("__") {
                 return Err(WrapError::Name(name.to_owned()));
             }
-            let front = ["mcp", "--name", name, "--", &program].map(str::to_owned);
+            let front = ["mcp", "--name", name, SEPARATORS[0], &program].map(str::to_owned);
             (askfirst.to_owned(), [&front[..], &words].concat())
         }
     };
@@ -133,7 +137,7 @@ fn behind<'a>(program: &str, words: &'a [String], askfirst: &str) -> Option<(&'a
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let is_gateway = ["askfirst".to_owned(), name(askfirst)].contains(&name(program));
     let ours = is_gateway && words.first().is_some_and(|word| word == "mcp");
-    let at = words.iter().position(|word| word == "--").filter(|_| ours)?;
+    let at = words.iter().position(|word| SEPARATORS.contains(&word.as_str())).filter(|_| ours)?;
     words.get(at + 1..)?.split_first()
 }
 

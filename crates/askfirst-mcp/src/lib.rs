@@ -5,10 +5,10 @@
 
 pub mod clients;
 pub mod elicit;
-mod fold;
 pub mod framing;
 pub mod gateway;
 pub mod http;
+mod keys;
 mod lines;
 mod message;
 mod out;

@@ -8,6 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use simdutf8::compat::from_utf8;
 
+use crate::keys::check_controls;
+
 /// A message. It borrows from its line.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
@@ -70,6 +72,14 @@ pub(crate) enum Fault {
         /// The limit that the message exceeds.
         why: JsonFault,
     },
+    /// Two readers could read a key of the message in two ways.
+    #[error("{why}")]
+    Keys {
+        /// The id of the request that needs an answer.
+        id: Option<Id>,
+        /// The place of the key.
+        why: String,
+    },
 }
 
 impl Fault {
@@ -86,13 +96,14 @@ impl Fault {
         match self {
             Self::Syntax(_) => -32700,
             Self::Shape(_) | Self::Large { .. } => -32600,
+            Self::Keys { .. } => -32602,
         }
     }
 
     /// The id of the request that gets the error.
     pub(crate) fn id(&self) -> Option<&Id> {
         match self {
-            Self::Large { id, .. } => id.as_ref(),
+            Self::Large { id, .. } | Self::Keys { id, .. } => id.as_ref(),
             Self::Syntax(_) | Self::Shape(_) => None,
         }
     }
@@ -137,7 +148,13 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     if text.trim_start().starts_with('[') {
         return Err(Fault::Shape("batches are not supported".to_owned()));
     }
-    let strictly = || askfirst::json::parse(line).map(drop).map_err(|e| Fault::of(e, || asker(text)));
+    let strictly =
+        || match askfirst::json::parse(line).map_err(|e| Fault::of(e, || asker(text)))?.get("params") {
+            Some(Value::Object(params)) => {
+                check_controls(params).map_err(|why| Fault::Keys { id: asker(text), why })
+            }
+            _ => Ok(()),
+        };
     if from == From::Client {
         strictly()?;
     }

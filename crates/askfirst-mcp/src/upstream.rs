@@ -11,15 +11,17 @@ use askfirst::json::{MAX_VALUES, canonical, count};
 use askfirst::toolset::{BoxFuture, DefinitionPin};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, CallId, Digest,
-    Fact, Invocation, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
+    Fact, Invocation, Policy, PresentationKind, Risk, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_display::escape::{escaped, visible_line};
 use askfirst_runtime::pipeline::next_call_id;
+use askfirst_runtime::sandbox::release_free_memory;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::mirror;
+use crate::keys::lookalike;
 use crate::pins::Pins;
 
 pub(crate) use flight::{CallStatus, Flight};
@@ -28,14 +30,25 @@ pub(crate) use flight::{CallStatus, Flight};
 pub(crate) struct Upstream {
     server: String,
     pins: Pins,
+    policy: Policy,
     tools: RwLock<BTreeMap<String, Arc<KnownTool>>>,
     flights: Mutex<HashMap<CallId, Arc<Flight>>>,
     /// The weight of all calls in flight.
     held: AtomicUsize,
+    /// The weight of all calls since free memory was last returned to the system.
+    since_release: AtomicUsize,
+    /// How often free memory is still to be returned.
+    releases: AtomicUsize,
 }
 
 /// The limit for the weight of all calls in flight, counted in values: ten calls of the largest size.
 const MOST_HELD: usize = 10 * MAX_VALUES;
+
+/// The weight of calls whose memory is worth returning to the system: the largest call.
+const KEPT: usize = MAX_VALUES;
+
+/// How often free memory is returned after large calls.
+const RELEASES: usize = 12;
 
 /// One tool as the server last described it.
 #[derive(Debug, Clone)]
@@ -63,9 +76,17 @@ impl KnownTool {
 pub(crate) struct ToolWarning(pub(crate) String);
 
 impl Upstream {
-    pub(crate) fn new(server: &str, pins: Pins) -> Self {
-        let (tools, flights, held) = (RwLock::default(), Mutex::default(), AtomicUsize::new(0));
-        Self { server: server.to_owned(), pins, tools, flights, held }
+    pub(crate) fn new(server: &str, pins: Pins, policy: Policy) -> Self {
+        Self {
+            server: server.to_owned(),
+            pins,
+            policy,
+            tools: RwLock::default(),
+            flights: Mutex::default(),
+            held: AtomicUsize::new(0),
+            since_release: AtomicUsize::new(0),
+            releases: AtomicUsize::new(0),
+        }
     }
 
     /// The name of a tool in the config.
@@ -192,6 +213,7 @@ impl Upstream {
             return None;
         }
         self.held.store(held, Ordering::Relaxed);
+        self.since_release.fetch_add(flight.weight(), Ordering::Relaxed);
         let id = next_call_id();
         flights.insert(id, flight);
         Some(id)
@@ -203,6 +225,33 @@ impl Upstream {
         if let Some(flight) = ended {
             self.held.fetch_sub(flight.weight(), Ordering::Relaxed);
         }
+    }
+
+    /// Returns the memory of large calls to the system, once no call is in flight. The allocator would keep it. Call this
+    /// every few seconds: the audit log may hold a call for a while after its end.
+    pub(crate) fn release_memory(&self) {
+        if self.held.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        if self.since_release.load(Ordering::Relaxed) > KEPT {
+            self.since_release.store(0, Ordering::Relaxed);
+            self.releases.store(RELEASES, Ordering::Relaxed);
+        }
+        let left = self.releases.load(Ordering::Relaxed);
+        if left > 0 {
+            self.releases.store(left - 1, Ordering::Relaxed);
+            release_free_memory();
+        }
+    }
+
+    /// Finds an argument that the server could take for another one, which the rules or the tool's schema name.
+    fn lookalike<'a>(&'a self, call: &'a ApprovalContext, tool: &'a KnownTool) -> Option<(&'a str, &'a str)> {
+        let schema = tool.definition.input_schema.get("properties").and_then(Value::as_object);
+        let tested: Vec<&str> = self.policy.tested_fields(&call.tool_name).collect();
+        let is_known =
+            |key: &str| tested.contains(&key) || schema.is_some_and(|schema| schema.contains_key(key));
+        let known = schema.into_iter().flat_map(|schema| schema.keys()).map(String::as_str);
+        lookalike(&call.args, is_known, known.chain(tested.iter().copied()))
     }
 
     fn flight(&self, id: CallId) -> Option<Arc<Flight>> {
@@ -278,6 +327,9 @@ impl ApprovalAware for Upstream {
             flight.count_look();
         }
         let Some(known) = self.known(&call.tool_name) else { return Assessment::silent() };
+        if let Some((key, other)) = self.lookalike(call, &known) {
+            return Assessment::blocked(format!("the argument `{key}` is too similar to `{other}`"));
+        }
         let name = known.json.get("name").and_then(Value::as_str).unwrap_or_default();
         let mut facts = vec![Fact::new("server", &self.server), Fact::new("original name", name)];
         if !known.definition.description.is_empty() {

@@ -13,6 +13,7 @@ use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, ApprovalRequest, Assessment, Judgement, Policy, Shown, ToolError, Toolset, judge,
 };
+use askfirst_config::find_closest;
 use serde_json::Value;
 
 /// How to treat a tool name without a definition.
@@ -91,19 +92,33 @@ pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) ->
 /// Returns the tool's own assessment of a call.
 fn assess(call: &ApprovalContext, toolset: &dyn Toolset, policy: &Policy, unknown: Unknown) -> Assessment {
     let name = call.tool_name.as_str();
+    let is_untrusted = policy.untrusted_tools().contains(name);
+    let is_named = || !is_untrusted && (name.starts_with("mcp__") || policy.names(name));
     let blocked = match unknown {
         Unknown::Blocked => call.definition.is_none(),
         Unknown::Silent => false,
-        Unknown::Unnamed => call.definition.is_none() && !name.starts_with("mcp__") && !policy.names(name),
+        Unknown::Unnamed => call.definition.is_none() && !is_named(),
     };
+    if blocked && is_untrusted {
+        return Assessment::blocked("the project's config is not trusted; hint: run `askfirst trust`");
+    }
     if blocked {
-        return Assessment::blocked(format!("there is no tool `{}`", short(name)));
+        return Assessment::blocked(no_such_tool(name, toolset, policy));
     }
     let view = || toolset.approval().map_or_else(Assessment::silent, |tools| tools.check_approval(call));
     let mut assessment = catch_unwind(AssertUnwindSafe(view)).unwrap_or_else(|_| Assessment::blocked(FAILED));
     let risk = toolset.pinned(&call.tool_name).map(|pinned| pinned.risk);
     assessment.risk = assessment.risk.max(risk.unwrap_or_default());
     assessment
+}
+
+/// Returns the reason for an unknown name, with the tool that was probably meant.
+fn no_such_tool(name: &str, toolset: &dyn Toolset, policy: &Policy) -> String {
+    let tools = toolset.tools();
+    let known = tools.iter().map(|tool| tool.name.as_str());
+    let close = find_closest(name, known.chain(policy.untrusted_tools().iter().map(String::as_str)));
+    let hint = close.map(|close| format!("; hint: did you mean `{close}`?")).unwrap_or_default();
+    format!("there is no tool `{}`{hint}", short(name))
 }
 
 /// Shortens a tool name for an error message. A long name is cut, and its length is added.

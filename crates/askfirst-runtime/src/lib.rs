@@ -39,6 +39,7 @@ pub mod watch;
 pub use askfirst_config as config;
 pub use askfirst_display as present;
 pub use askfirst_display::redact;
+pub use askfirst_files::fold_text;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
 #[doc(hidden)]

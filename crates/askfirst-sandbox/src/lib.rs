@@ -33,6 +33,7 @@ mod capture;
 mod code_pages;
 mod error;
 mod feed;
+mod free_memory;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod isolation;
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -60,6 +61,7 @@ mod tree;
 pub use capture::{Capture, CaptureBuffer};
 pub use code_pages::release_code_pages;
 pub use error::{LaunchError, SpecPart};
+pub use free_memory::release_free_memory;
 pub use isolation::{
     Attempt, Helper, HelperError, ProbeError, Sandbox, SandboxRun, Tier, Violation, attach_in_sandbox,
     landlock_version, launch_in_sandbox, run_helper_if_requested,

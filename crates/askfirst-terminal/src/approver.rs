@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use askfirst::json::count;
 use askfirst::machine::{Answer, Audience, Member, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{Approval, Cause};
@@ -174,17 +175,29 @@ const NO_TERMINAL_FOR_PERSON: &str = "needs the answer of a person every time (`
 /// The number of earlier requests that are kept.
 const MAX_HISTORY: usize = 200;
 
+/// The size of the earlier requests that are kept, in bytes. A session may have few calls, but large ones.
+const MAX_HISTORY_BYTES: usize = 4 << 20;
+
+/// The memory that one value takes at least, in bytes.
+const VALUE_BYTES: usize = 64;
+
 /// Keeps the requests of a question, so that a later one can show which of them a wider scope would have covered.
 fn remember(context: &mut PromptContext, question: &Question, options: &Options) {
     let history = Arc::make_mut(&mut context.history);
     for member in &question.members {
         let request = &member.request;
         let args = options.redactor.args(&request.args, Mark::Screen).left;
-        let (tool, payload) = (request.tool_name.clone(), request.payload.clone());
-        history.push(EarlierRequest { tool, payload, summary: summary(&args) });
+        let (tool, payload, summary) = (request.tool_name.clone(), &request.payload, summary(&args));
+        let bytes = count(payload) * VALUE_BYTES + payload.to_string().len() + summary.len();
+        history.push(EarlierRequest { tool, payload: payload.clone(), summary, bytes });
     }
-    let excess = history.len().saturating_sub(MAX_HISTORY);
-    history.drain(..excess);
+    let mut bytes = 0;
+    let fits = |past: &&EarlierRequest| {
+        bytes += past.bytes;
+        bytes <= MAX_HISTORY_BYTES
+    };
+    let kept = history.iter().rev().take(MAX_HISTORY).take_while(fits).count();
+    history.drain(..history.len() - kept);
 }
 
 /// The task of getting one question answered.
@@ -290,3 +303,7 @@ impl ApproverState {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+#[path = "approver/tests.rs"]
+mod tests;

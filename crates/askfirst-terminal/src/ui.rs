@@ -51,6 +51,8 @@ pub(crate) struct EarlierRequest {
     pub(crate) tool: String,
     pub(crate) payload: Value,
     pub(crate) summary: String,
+    /// The approximate size of the request in memory.
+    pub(crate) bytes: usize,
 }
 
 /// An action that the caller must take.

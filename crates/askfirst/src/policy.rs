@@ -4,7 +4,7 @@ mod offer;
 mod paths;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -285,12 +285,11 @@ impl Rules {
         exact.chain(globs.into_iter().map(|found| (&found.entry, covered))).collect()
     }
 
-    /// Returns the arguments of a tool that rules test as paths.
-    fn path_fields<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    /// Returns the conditions of all rules for a tool.
+    fn conditions_for<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Condition> {
         let globs = self.globs_for(name).map(|found| &found.entry);
         let matching = self.exact.get(name).into_iter().flatten().chain(globs);
-        let conditions = matching.flat_map(|entry| entry.cases.iter().flat_map(|case| &case.when));
-        conditions.filter(|condition| condition.wants_path()).map(|condition| condition.field.as_str())
+        matching.flat_map(|entry| entry.cases.iter().flat_map(|case| &case.when))
     }
 }
 
@@ -403,6 +402,7 @@ pub struct Policy {
     digest: Option<Digest>,
     folder: Option<PathBuf>,
     offer: Option<offer::Offer>,
+    untrusted_tools: Arc<BTreeSet<String>>,
     has_path_tests: bool,
 }
 

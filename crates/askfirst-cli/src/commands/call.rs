@@ -52,3 +52,28 @@ pub fn parse_args(args: &str) -> anyhow::Result<askfirst::Args> {
     };
     askfirst::json::parse_object(&bytes).map_err(|e| anyhow::anyhow!("`--args` is not a JSON object: {e}"))
 }
+
+/// Returns the call of `shell` for a command line: one word is the whole line, several words are quoted and joined.
+pub fn shell_call(words: &[String]) -> ApprovalContext {
+    let line = match words {
+        [line] => line.clone(),
+        words => words.iter().enumerate().map(|(at, word)| quoted(at, word)).collect::<Vec<_>>().join(" "),
+    };
+    ApprovalContext::new("shell", [("command".to_owned(), line.into())].into_iter().collect())
+}
+
+/// Words that mean something else to the shell than the program of that name.
+const RESERVED: [&str; 17] = [
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+    "then", "time", "until", "while",
+];
+
+/// Quotes a word, so that the shell reads exactly this word again.
+fn quoted(at: usize, word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+./:,@".contains(c) || (c == '=' && at > 0);
+    let means_itself = at > 0 || !RESERVED.contains(&word);
+    if !word.is_empty() && word.chars().all(is_plain) && means_itself {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 use anyhow::Context;
+use askfirst::json::JsonFault;
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict};
 use askfirst_display::redact::{Mark, Redactor};
 use askfirst_runtime::assess::Decided;
@@ -11,6 +12,7 @@ use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::commands::call::shell_call;
 use crate::exit::Exit;
 
 /// The maximum length of a line, in bytes.
@@ -25,13 +27,24 @@ struct VerdictLine<'a> {
     request: Option<ApprovalRequest>,
 }
 
-/// Reads calls from standard input and writes a verdict for each, in order.
-pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
-    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
+/// Writes a verdict for each call, in order. Reads the calls from standard input, unless `words` is a command line.
+pub fn decide(catalog: &Catalog, words: &[String]) -> anyhow::Result<Exit> {
     let stdout = std::io::stdout();
     let escape = stdout.is_terminal();
     let mut output = std::io::BufWriter::with_capacity(1 << 16, stdout.lock());
     let mut writer = LineWriter { catalog, hides: OnceCell::new(), line: Vec::new(), escape };
+    if words.is_empty() {
+        decide_input(&mut output, &mut writer)?;
+    } else {
+        answer(Ok((Value::Null, shell_call(words))), 1, &mut output, &mut writer)
+            .context("cannot write standard output")?;
+    }
+    output.flush().context("cannot write standard output")?;
+    Ok(Exit::Done)
+}
+
+fn decide_input(output: &mut impl Write, writer: &mut LineWriter<'_>) -> anyhow::Result<()> {
+    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
@@ -46,14 +59,13 @@ pub fn decide(catalog: &Catalog) -> anyhow::Result<Exit> {
             Read::Line => parse(&line),
             Read::TooLong | Read::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
         };
-        answer(call, number, &mut output, &mut writer).context("cannot write standard output")?;
+        answer(call, number, output, writer).context("cannot write standard output")?;
         // A caller that sent half a line may be waiting for the answer to the previous line.
         if !input.buffer().contains(&b'\n') {
             output.flush().context("cannot write standard output")?;
         }
     }
-    output.flush().context("cannot write standard output")?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn answer(
@@ -151,7 +163,9 @@ pub fn parse(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
 }
 
 fn read(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
-    let mut map = askfirst::json::parse_object(line).map_err(|e| e.to_string())?;
+    // The position in the line is left; the number of the line is not the parser's to know.
+    let place = |e: JsonFault| format!("not valid JSON: {e}").replace(" at line 1 column ", " at column ");
+    let mut map = askfirst::json::parse_object(line).map_err(place)?;
     let id = map.remove("id").unwrap_or(Value::Null);
     let tool = match map.remove("tool") {
         Some(Value::String(tool)) if !tool.is_empty() => tool,

@@ -1,5 +1,6 @@
 //! `explain`: prints every rule that was checked and the one that decided; for a command line, every program.
 
+use askfirst::assess::View;
 use askfirst::explain::{Explanation, RuleLayer, RuleOutcome, explain as explain_call};
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
 use askfirst_display::escape::{escaped, width};
@@ -9,7 +10,7 @@ use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde_json::{Value, json};
 
 use crate::args::Common;
-use crate::commands::call::parse_args;
+use crate::commands::call::{parse_args, shell_call};
 use crate::exit::Exit;
 use crate::print::out;
 use crate::session::{print_config_warnings, read_config};
@@ -19,13 +20,16 @@ const COLUMNS: usize = 100;
 /// The maximum width of the column of programs. Longer texts are wrapped.
 const WIDEST: usize = 32;
 
-/// Explains the verdict for a call.
-pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> {
+/// Explains the verdict for a call of a tool, or for the command line `words`.
+pub fn explain(common: &Common, tool: Option<&str>, args: &str, words: &[String]) -> anyhow::Result<Exit> {
+    let call = match tool {
+        Some(tool) => ApprovalContext::new(tool, parse_args(args)?),
+        None => shell_call(words),
+    };
     let config = read_config(common)?;
     print_config_warnings(&config, common);
     let hides = redactor(&config)?;
     let catalog = Catalog::new(config)?;
-    let call = ApprovalContext::new(tool, parse_args(args)?);
     let (call, mut assessment, mut explanation) =
         catalog.decide(call, |Decided { call, assessment, .. }| {
             (call.clone(), assessment.clone(), explain_call(call, assessment, &catalog.policy))
@@ -50,11 +54,13 @@ pub fn explain(common: &Common, tool: &str, args: &str) -> anyhow::Result<Exit> 
     match command {
         Some(command) => print_command(&explanation, &assessment, &command),
         None => {
+            let tool = &call.tool_name;
             print(&hides.text(tool, Mark::Screen).left, &explanation);
             for fact in &assessment.facts {
                 out(&format!("  {:<9}{}", fact.label, fact.text));
             }
-            if explanation.looked_at.is_empty() && catalog.toolset.definition(tool).is_none() {
+            let is_blocked = matches!(assessment.view, View::Blocked(_));
+            if !is_blocked && explanation.looked_at.is_empty() && catalog.toolset.definition(tool).is_none() {
                 wrapped(
                     "  note     ",
                     "this config offers no tool of that name, so `call` and `run` refuse it; the verdict is \

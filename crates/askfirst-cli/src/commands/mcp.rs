@@ -3,6 +3,7 @@
 pub mod http;
 mod known;
 
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,6 +44,9 @@ const HUNG: Duration = Duration::from_secs(600);
 /// How much memory the allocator keeps for the next message, in bytes.
 const KEPT: usize = 4 << 20;
 
+/// Why a server of the project's config is not available.
+const UNTRUSTED: &str = "the project's config is not trusted; hint: run `askfirst trust`";
+
 /// Makes the allocator keep the memory of large messages. By default it returns free memory at the end of the heap, and
 /// the next message gets it back page by page. After it has freed one larger block, it keeps blocks up to that size.
 fn keep_memory() {
@@ -69,7 +73,7 @@ pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[Stri
     let mut child = match start(&server) {
         Ok(child) => child,
         Err(e) => {
-            err(&format!("error: cannot start `{}`: {e}", server.name));
+            err(&format!("error: cannot start the server `{}`: {e}", server.name));
             return Ok(Exit::Child(125));
         }
     };
@@ -84,6 +88,7 @@ pub fn mcp(common: &Common, flags: McpFlags, name: Option<&str>, command: &[Stri
 /// Returns all servers of the config.
 fn all(config: &Config) -> anyhow::Result<Vec<McpServer>> {
     let servers: Vec<McpServer> = config.main.mcp.values().cloned().collect();
+    anyhow::ensure!(!servers.is_empty() || config.untrusted.servers.is_empty(), "no servers: {UNTRUSTED}");
     anyhow::ensure!(
         !servers.is_empty(),
         "the config has no servers; hint: use `askfirst mcp -- SERVER ARGS…`"
@@ -114,6 +119,9 @@ fn server(
         (false, _, _) => Upstream::Command(command.to_vec()),
         (true, Some(url), _) => Upstream::Url { url: url.to_owned(), token_file: None },
         (true, None, Some(server)) => server.upstream.clone(),
+        (true, None, None) if config.untrusted.servers.contains(&named) => {
+            anyhow::bail!("cannot use the server `{named}`: {UNTRUSTED}")
+        }
         (true, None, None) => {
             anyhow::bail!("the config has no server `{named}`; hint: use `askfirst mcp -- SERVER ARGS…`")
         }
@@ -160,11 +168,26 @@ fn start(server: &McpServer) -> anyhow::Result<Child> {
     }
     // The server must not see the tokens of the gateway.
     command.env_remove(TOKEN).env_remove(UPSTREAM_TOKEN);
-    let child = command.process_group(0).spawn()?;
+    let child = command.process_group(0).spawn().map_err(|e| unstarted(program, e))?;
     servers::started(child.id());
     child.stdin.iter().for_each(widen);
     child.stdout.iter().for_each(widen);
     Ok(child)
+}
+
+/// Says which program could not be started, and where the system looked for it.
+fn unstarted(program: &str, error: std::io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::NotFound if Path::new(program).exists() && program.contains('/') => {
+            anyhow::anyhow!("the interpreter of `{program}` does not exist")
+        }
+        ErrorKind::NotFound if program.contains('/') => anyhow::anyhow!("there is no program `{program}`"),
+        ErrorKind::NotFound => {
+            let path = std::env::var("PATH").unwrap_or_default();
+            anyhow::anyhow!("there is no program `{program}` in `PATH` ({path})")
+        }
+        _ => anyhow::anyhow!("`{program}`: {error}"),
+    }
 }
 
 fn serve(

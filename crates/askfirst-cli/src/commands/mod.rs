@@ -14,6 +14,7 @@ pub mod migrate;
 pub mod run;
 pub mod sandbox;
 pub mod serve;
+pub mod tools;
 pub mod trust;
 pub mod watch;
 pub mod wrap;

@@ -31,6 +31,10 @@ const BATCH_PATIENCE: Duration = Duration::from_millis(200);
 /// How long it takes at most to notice a signal while `run` waits for a line.
 const SIGNAL_PATIENCE: Duration = Duration::from_millis(50);
 
+/// The hint for a line that is not a call.
+const EXAMPLE: &str =
+    r#"each line is one call, such as {"tool": "read_file", "args": {"path": "README.md"}}"#;
+
 /// One line of the list.
 struct Item {
     number: u32,
@@ -190,9 +194,11 @@ fn gather(together: &mut Vec<Item>, batch: &str, lines: &Receiver<Item>) -> Opti
 
 fn print_bad_line(number: u32, why: &str, common: &Common) {
     if common.json {
-        crate::print::json(&json!({"line": number, "id": null, "outcome": "bad_line", "error": why}));
+        let line = json!({"line": number, "id": null, "outcome": "bad_line", "error": why, "hint": EXAMPLE});
+        crate::print::json(&line);
     } else {
-        crate::print::out(&format!("{number:>4}  not read {why}"));
+        crate::print::out(&format!("{number:>4}  not read line {number}: {why}"));
+        crate::print::err(&format!("hint: {EXAMPLE}"));
     }
 }
 

@@ -1,9 +1,9 @@
-//! `trust`: shows what a project's config would loosen, and stores its digest if a person approves.
+//! `trust`: shows what a project's config would loosen and how it changed, and records the trust if a person approves.
 
 use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
-use askfirst_config::{Layer, LoadOptions, Places, ProjectTrust, load_with, trust as trusting};
+use askfirst_config::{Layer, LoadOptions, PROJECT_FILE, Places, trust as trusting};
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::tools::catalog::redactor;
 use askfirst_terminal::{Options, Style, TerminalApprover};
@@ -26,23 +26,27 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         return Ok(if trusted.is_some() { Exit::Done } else { Exit::Usage });
     };
     let options = LoadOptions { explicit: None, folder: std::env::current_dir()?, places: places.clone() };
-    let with = load_with(&options, ProjectTrust::Assumed).map_err(|faults| {
+    let with = trusting::load_as_if_trusted(&options, file.digest).map_err(|faults| {
         crate::report::faults(&faults.0);
         anyhow::Error::new(crate::report::Reported)
     })?;
-    anyhow::ensure!(
-        with.files.iter().any(|known| known.path == file.path && known.digest == file.digest),
-        "`{}` changed while askfirst read it",
-        file.path.display()
-    );
+    let text = trusting::read_text(&file.path, file.digest)?;
     let loosens = trusting::loosens(&config, &with);
-    let text = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
+    let loosens = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
+    let mut facts = vec![Fact::new("config", file.path.display().to_string())];
+    let presentation = match trusting::trusted_text(&places, &file.path) {
+        None => ApprovalPresentation::new(PresentationKind::Text, loosens),
+        Some(before) => {
+            facts.push(Fact::new("changed", "since you last trusted it: see the diff"));
+            facts.push(Fact::new("loosens", loosens));
+            difference(&before, &text)
+        }
+    };
     let request = ApprovalRequest {
-        presentation: Some(ApprovalPresentation::new(PresentationKind::Text, text)),
+        presentation: Some(presentation),
         approval: Approval::Human,
         risk: Risk::High,
-        // No agent takes part here, so all texts are ours.
-        facts: vec![Fact::new("config", file.path.display().to_string())],
+        facts,
         args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))]
             .into_iter()
             .collect(),
@@ -62,7 +66,15 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         out(&format!("not trusted ({})", decision.cause));
         return Ok(Exit::of_cause(decision.cause));
     }
-    trusting::record(&places, &file.path, file.digest)?;
+    trusting::record_text(&places, &file.path, &text)?;
     out(&format!("trusted: {} ({})", file.path.display(), file.digest.short()));
     Ok(Exit::Done)
+}
+
+/// Shows a change of a config as the text before and after.
+fn difference(before: &str, after: &str) -> ApprovalPresentation {
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, PROJECT_FILE);
+    shown.metadata.insert("before".to_owned(), before.into());
+    shown.metadata.insert("after".to_owned(), after.into());
+    shown
 }

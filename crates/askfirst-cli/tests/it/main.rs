@@ -12,8 +12,10 @@
 mod commands;
 mod endings;
 mod faults;
+mod first_hour;
 mod guide;
 mod mcp;
+mod memory;
 mod names;
 mod output;
 mod person;

@@ -59,6 +59,37 @@ fn gateway_calls_refuses_logs_and_returns_the_servers_exit_code() {
 }
 
 #[test]
+fn server_after_the_command_flag_gets_all_further_words() {
+    let place = Place::new(CONFIG);
+    let server = SERVER.replace("json.dumps(message[\"params\"][\"arguments\"])", "json.dumps(sys.argv[1:])");
+    std::fs::write(place.path().join("server.py"), server).unwrap();
+    let words = ["-y", "--name", "x", "--", "--json", "wrap", "--command", "a b", ""];
+    let args = ["--config", "c.yaml", "mcp", "--name", "srv", "--command", "python3", "server.py"];
+    let (code, printed, complaint) =
+        place.feed(&[&args[..], &words[..]].concat(), call(1, "echo").as_bytes());
+    assert_eq!(code, 7, "{complaint}");
+    assert_eq!(
+        answers(&printed)[&1]["content"][0]["text"],
+        json!(words).to_string().replace("\",\"", "\", \"")
+    );
+    let both = [&args[..6], &["python3", "server.py"][..]].concat();
+    assert_eq!(place.run(&[&both[..5], &["--url", "http://127.0.0.1:1", "--command", "x"]].concat()).0, 2);
+}
+
+#[test]
+fn servers_of_an_untrusted_config_are_reported() {
+    let place = Place::new(CONFIG);
+    let config = "version: 1\nmcp: { srv: { command: [python3, server.py] } }\n";
+    std::fs::write(place.path().join("askfirst.yaml"), config).unwrap();
+    for args in [&["mcp"][..], &["mcp", "--name", "srv"]] {
+        let (code, _, complaint) = place.run(args);
+        assert_eq!(code, 2, "{complaint}");
+        let told = "the project's config is not trusted; hint: run `askfirst trust`";
+        assert!(complaint.contains(told), "{complaint}");
+    }
+}
+
+#[test]
 fn gateway_with_several_servers_logs_all_calls() {
     let config = CONFIG.to_owned()
         + "  mcp__other__echo: { approval: none }\nmcp:\n  srv: { command: [python3, server.py] }\n  other: { command: [python3, server.py] }\n";
@@ -113,7 +144,20 @@ fn gateway_ends_its_server_on_a_signal() {
 fn server_that_cannot_start_or_has_no_name_is_an_error() {
     let place = Place::new(CONFIG);
     let run = |args: &[&str]| place.run(&[&["--config", "c.yaml", "mcp"], args].concat());
-    assert_eq!(run(&["--", "no-such-server"]).0, 125);
+    for form in ["--", "--command"] {
+        let (code, _, complaint) = run(&[form, "no-such-server"]);
+        assert_eq!(code, 125);
+        let path = std::env::var("PATH").unwrap();
+        let told = format!("there is no program `no-such-server` in `PATH` ({path})");
+        assert!(complaint.contains(&told), "{complaint}");
+    }
+    let (_, _, complaint) = run(&["--", "./no-such-server"]);
+    assert!(complaint.contains("there is no program `./no-such-server`"), "{complaint}");
+    std::fs::write(place.path().join("script"), "#!/no/such/interpreter\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(place.path().join("script"), executable).unwrap();
+    let (_, _, complaint) = run(&["--", "./script"]);
+    assert!(complaint.contains("the interpreter of `./script` does not exist"), "{complaint}");
     assert_eq!(run(&["--", "a__b"]).0, 2);
     assert_eq!(run(&["--name", "nothing"]).0, 2);
     assert_eq!(run(&[]).0, 2);
@@ -127,7 +171,10 @@ fn client_config_is_printed_written_and_restored() {
     std::fs::write(&file, text).unwrap();
     let (code, shown, _) = place.run(&["mcp", "wrap", "client.json"]);
     assert_eq!(code, 0);
-    assert!(shown.contains("+{") && shown.contains(r#""mcp", "--name", "srv", "--", "python3""#), "{shown}");
+    assert!(
+        shown.contains("+{") && shown.contains(r#""mcp", "--name", "srv", "--command", "python3""#),
+        "{shown}"
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "only shown");
     assert_eq!(place.run(&["mcp", "wrap", "client.json", "--write"]).0, 0);
     assert!(std::fs::read_to_string(&file).unwrap().contains("askfirst"));

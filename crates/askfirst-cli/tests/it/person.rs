@@ -104,6 +104,11 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Returns the process ID of the program in it.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal to the program in it.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
@@ -286,6 +291,45 @@ fn project_trust_needs_a_person_and_ends_on_a_change() {
     )
     .unwrap();
     assert_eq!(verdict(), "ask", "any change needs trust again");
+}
+
+// invariant: 5
+#[test]
+fn trust_shows_what_changed_since_the_last_trust() {
+    let place = Place::new(CONFIG);
+    let project = place.path().join("askfirst.yaml");
+    let first = "version: 1\ntools:\n  lookup: { approval: none }\n";
+    std::fs::write(&project, first).unwrap();
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    let page = terminal.press("y");
+    assert!(!page.contains("since you last trusted it"), "{page}");
+    assert_eq!(terminal.end().0, 0);
+    std::fs::write(&project, format!("{first}  other: {{ approval: none }} # \u{202e}seen\n")).unwrap();
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    let page = terminal.press("n");
+    let lines: Vec<&str> = page.lines().map(str::trim).collect();
+    let has = |text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(has("since you last trusted it") && has("the tool `lookup`: `none`"), "{page}");
+    assert!(has("+   other: { approval: none } # \\u{202e}seen") && !has("+   lookup"), "{page}");
+    assert!(!page.contains('\u{202e}'), "{page}");
+    assert_eq!(terminal.end().0, 4);
+    // Without the copy of the text, the page shows everything that the config loosens.
+    std::fs::remove_dir_all(place.path().join("state/askfirst/trusted")).unwrap();
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    let page = terminal.press("y");
+    assert!(page.contains("the tool `other`: `none`") && !page.contains("last trusted"), "{page}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn config_that_others_can_write_cannot_be_trusted() {
+    let place = Place::new(CONFIG);
+    let project = place.path().join("askfirst.yaml");
+    std::fs::write(&project, "version: 1\n").unwrap();
+    std::fs::set_permissions(&project, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    terminal.wait_for("this config cannot be trusted: other users can write it");
+    assert_eq!(terminal.end().0, 2);
 }
 
 #[test]

@@ -54,6 +54,11 @@ fn untrusted_project_can_only_make_things_stricter() {
     );
     assert!(config.command_tools().is_empty());
     insta::assert_snapshot!(config.not_offered.join("\n"));
+    let offer = &config.untrusted;
+    for tool in ["shell", "exec", "read_file", "wc"] {
+        assert!(offer.tools.contains(tool), "{tool}");
+    }
+    assert!(!offer.tools.contains("safe") && offer.servers.contains("m"), "{offer:?}");
     assert_eq!(config.files[1].layer, Layer::UntrustedProject);
     assert!(config.warnings[0].to_string().contains("askfirst trust"));
 }

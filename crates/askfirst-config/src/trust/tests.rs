@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use askfirst::Digest;
 
-use super::{TrustError, is_trusted, load_as_if_trusted, loosens, record};
+use super::{
+    TrustError, is_trusted, load_as_if_trusted, loosens, read_text, record, record_text, revoke, trusted_text,
+};
 use crate::layers::{ProjectTrust, load_with};
 use crate::testing::World;
 
@@ -133,4 +135,60 @@ fn only_the_shown_content_can_be_trusted() {
     assert!(open.to_string().contains("other users can write it"));
     fs::remove_file(&path).unwrap();
     assert!(load_as_if_trusted(&world.options(), Digest::of("")).is_err());
+}
+
+#[test]
+fn trusted_text_is_private_and_can_be_read_later() {
+    let world = World::new();
+    let (places, path) = (world.places(), world.write(PROJECT, "version: 1\n"));
+    assert_eq!(trusted_text(&places, &path), None);
+    record_text(&places, &path, "version: 1\n").unwrap();
+    world.write(PROJECT, "version: 1\ndefault_approval: none\n");
+    assert_eq!(trusted_text(&places, &path).as_deref(), Some("version: 1\n"));
+    let copy = world.path("state/askfirst/trusted").join(Digest::of("version: 1\n").to_string());
+    assert_eq!((mode(world.path("state/askfirst/trusted")), mode(copy.clone())), (0o700, 0o600));
+    // A copy with another text, a link and a pipe are no copies.
+    fs::write(&copy, "version: 1 # changed\n").unwrap();
+    assert_eq!(trusted_text(&places, &path), None);
+    fs::remove_file(&copy).unwrap();
+    assert_eq!(trusted_text(&places, &path), None);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &copy, 0o600.into()).unwrap();
+    assert_eq!(trusted_text(&places, &path), None);
+    assert!(is_trusted(&places, &path, Digest::of("version: 1\n")), "the trust needs no copy");
+}
+
+#[test]
+fn only_copies_of_trusted_texts_are_kept() {
+    let world = World::new();
+    let (places, path) = (world.places(), world.write(PROJECT, "version: 1\n"));
+    let other = world.write("project/notes/askfirst.yaml", "version: 1\n");
+    let copies = || {
+        let mut names: Vec<_> = fs::read_dir(world.path("state/askfirst/trusted"))
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let name = |text: &str| Digest::of(text).to_string();
+    record_text(&places, &path, "one").unwrap();
+    record_text(&places, &other, "one").unwrap();
+    record_text(&places, &path, "two").unwrap();
+    let mut both = vec![name("one"), name("two")];
+    both.sort();
+    assert_eq!(copies(), both);
+    revoke(&places, &other).unwrap();
+    assert_eq!(copies(), [name("two")]);
+    // A trust without a copy, as older versions recorded it.
+    record(&places, &path, Digest::of("three")).unwrap();
+    assert_eq!((copies(), trusted_text(&places, &path)), (Vec::new(), None));
+}
+
+#[test]
+fn text_is_read_only_if_it_was_not_changed() {
+    let world = World::new();
+    let path = world.write(PROJECT, "version: 1\n");
+    assert_eq!(read_text(&path, Digest::of("version: 1\n")).unwrap(), "version: 1\n");
+    let changed = read_text(&path, Digest::of("version: 2\n")).unwrap_err();
+    assert!(changed.to_string().contains("it changed after askfirst had read it"), "{changed}");
 }

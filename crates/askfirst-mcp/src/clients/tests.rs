@@ -25,11 +25,11 @@ fn wrapped_server_changes_nothing_else_in_the_file() {
     let wanted = CONFIG
         .replace(
             r#""npx", "args": ["#,
-            r#""/bin/askfirst", "args": ["mcp", "--name", "files", "--", "npx", "#,
+            r#""/bin/askfirst", "args": ["mcp", "--name", "files", "--command", "npx", "#,
         )
         .replace(
             r#""/opt/git-mcp""#,
-            r#""/bin/askfirst", "args": ["mcp", "--name", "git", "--", "/opt/git-mcp"]"#,
+            r#""/bin/askfirst", "args": ["mcp", "--name", "git", "--command", "/opt/git-mcp"]"#,
         );
     assert_eq!(wrapped.text, wanted);
     let again = rewrite(&wrapped.text, "/bin/askfirst", Way::Wrap).unwrap();
@@ -83,4 +83,19 @@ fn large_client_config_is_rewritten() {
     let much = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
     let text = format!(r#"{{"history":[{much}],"mcpServers":{{"a":{{"command":"b"}}}}}}"#);
     assert!(rewrite(&text, "askfirst", Way::Wrap).is_ok());
+}
+
+#[test]
+fn gateway_written_with_two_hyphens_is_recognized() {
+    let text =
+        |args: &str| format!(r#"{{"mcpServers": {{"a": {{"command": "askfirst", "args": [{args}]}}}}}}"#);
+    for (args, own) in [
+        (r#""mcp", "--name", "a", "--", "run", "--command", "x""#, r#""--command", "x""#),
+        (r#""mcp", "--name", "a", "--command", "run", "--", "x""#, r#""--", "x""#),
+    ] {
+        let text = text(args);
+        assert!(rewrite(&text, "askfirst", Way::Wrap).unwrap().changed.is_empty(), "{args}");
+        let own = format!(r#"{{"mcpServers": {{"a": {{"command": "run", "args": [{own}]}}}}}}"#);
+        assert_eq!(rewrite(&text, "askfirst", Way::Unwrap).unwrap().text, own);
+    }
 }

@@ -13,16 +13,13 @@ use serde_json::value::RawValue;
 use super::parked::{Home, RepeatedCall};
 use super::{Call, ClientRequest, Link, MAX_IN_FLIGHT, Results, refuse};
 use crate::elicit::{Offer, is_own, offers};
-use crate::fold::folded;
 use crate::http::mirror::{is_stateless, version_of};
+use crate::keys::{check_call, check_twins};
 use crate::lines::Line;
 use crate::message::{self, Fault, From, Id, Message, read};
 use crate::out::Ways;
 use crate::task::Task;
 use crate::upstream::Flight;
-
-/// The keys that the parameters of a call may have. Newer revisions may add keys with other names.
-const CALL_KEYS: [&str; 5] = ["name", "arguments", "_meta", "requestState", "inputResponses"];
 
 impl Link {
     /// Handles one message. Fails only if a side can no longer be written to.
@@ -289,10 +286,7 @@ struct CallParams {
 /// Reads the parameters of a call strictly.
 fn call_params(params: Value) -> Result<CallParams, String> {
     let Value::Object(mut params) = params else { return Err("`params` must be an object".to_owned()) };
-    let odd = |key: &&String| !CALL_KEYS.contains(&key.as_str()) && is_call_key(&folded(key));
-    if let Some(key) = params.keys().find(odd) {
-        return Err(format!("`{key}` is too similar to a known key"));
-    }
+    check_call(&params)?;
     let meta = params.remove("_meta");
     let progress = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
     let name = match params.remove("name") {
@@ -301,9 +295,10 @@ fn call_params(params: Value) -> Result<CallParams, String> {
     };
     let args = match params.remove("arguments") {
         None => Args::new(),
-        Some(Value::Object(args)) => told_apart(args)?,
+        Some(Value::Object(args)) => args,
         Some(_) => return Err("`arguments` must be an object".to_owned()),
     };
+    check_twins(&args)?;
     let again = match (params.remove("requestState"), params.remove("inputResponses")) {
         (Some(Value::String(handle)), answers) if is_own(&handle) => {
             let answers = match answers {
@@ -315,23 +310,6 @@ fn call_params(params: Value) -> Result<CallParams, String> {
         (Some(_) | None, _) => None,
     };
     Ok(CallParams { name, args, progress, meta, again })
-}
-
-/// Whether a folded key is one of the keys of a call.
-fn is_call_key(key: &str) -> bool {
-    CALL_KEYS.iter().any(|known| folded(known) == key)
-}
-
-/// Checks that no two argument names differ in case only: the rules could check one argument and the server could use
-/// the other. Names inside an argument are data and may differ in case.
-fn told_apart(args: Args) -> Result<Args, String> {
-    let mut seen = BTreeMap::new();
-    for key in args.keys() {
-        if let Some(other) = seen.insert(folded(key), key) {
-            return Err(format!("`{key}` in `arguments` looks like `{other}`"));
-        }
-    }
-    Ok(args)
 }
 
 /// The name of the client. Newer clients send it with every request.

@@ -185,7 +185,7 @@ impl Gateway {
     /// Creates a gateway in front of a server that can ask each client about its own calls.
     #[must_use]
     pub fn asking(setup: Setup, elicit: Option<Arc<Elicit>>) -> Arc<Self> {
-        let upstream = Arc::new(Upstream::new(&setup.server, setup.pins));
+        let upstream = Arc::new(Upstream::new(&setup.server, setup.pins, setup.policy.clone()));
         let tools = setup.approval.over(Arc::clone(&upstream) as _, setup.policy);
         let (queue, woken) = channel();
         Arc::new(Self {
@@ -246,8 +246,8 @@ impl Gateway {
         withdrawn
     }
 
-    /// Sends progress to clients whose calls wait for approval, and stops waiting for a server that does not list its
-    /// tools. Call this every few seconds.
+    /// Sends progress to clients whose calls wait for approval, stops waiting for a server that does not list its tools, and
+    /// returns the memory of large calls to the system. Call this every few seconds.
     pub fn heartbeat(&self, beat: u64) {
         self.heartbeat_after(beat, list::LIST_PATIENCE);
     }
@@ -266,6 +266,7 @@ impl Gateway {
             // The code that reads from the client notices if it is gone.
             let _ = call.to_client.note(told.to_string().as_bytes());
         }
+        self.upstream.release_memory();
     }
 }
 

@@ -326,24 +326,24 @@ struct PendingPost {
 
 impl PendingPost {
     async fn run(mut self, line: Bytes) {
-        let (taken, _) = oneshot::channel();
+        let (taken, done) = oneshot::channel();
         let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
         let given = self.session.work.send(QueuedMessage { line, to_client, taken }).await;
         if given.is_err() {
             let error = crate::gateway::error(Some(&self.id), -32000, "the server has ended");
             self.client.end(StatusCode::BAD_GATEWAY, HeaderMap::new(), error).await;
         } else {
-            self.relay().await;
+            self.relay(done).await;
         }
         self.session.board.remove(&self.post);
         *self.session.used() = Instant::now();
     }
 
-    async fn relay(&mut self) {
+    async fn relay(&mut self, taken: oneshot::Receiver<()>) {
         loop {
             let line = tokio::select! {
                 line = self.end.next() => line,
-                () = self.client.left() => return self.client_left().await,
+                () = self.client.left() => return self.client_left(taken).await,
             };
             let Some(line) = line else { return };
             let answers = match read(&line, From::Server) {
@@ -372,10 +372,12 @@ impl PendingPost {
 
     /// Withdraws the request of a client that left. A server of the current revision gets a cancellation; in older
     /// revisions a closed stream cancels nothing.
-    async fn client_left(&mut self) {
+    async fn client_left(&mut self, taken: oneshot::Receiver<()>) {
         if let Some(name) = self.name.take() {
             self.sessions.forget(&name);
         }
+        // A request that still waits for the session's thread cannot be withdrawn yet.
+        let _ = taken.await;
         if self.session.peer.withdraw(&self.id) || !self.stateless {
             return;
         }

@@ -139,3 +139,20 @@ fn request_with_too_many_values_is_refused_with_its_id() {
     assert!(call(line(r#""id":7,"method":"tools/call","#, "params").as_bytes()).is_none());
     assert!(read(line(r#""id":7,"#, "result").as_bytes(), From::Server).is_ok(), "results may be large");
 }
+
+#[test]
+fn control_character_in_a_key_is_refused_with_the_id() {
+    for (params, is_read) in
+        [(r#"{"a\u0000":1}"#, false), (r#"{"_meta":{"a\n":1}}"#, false), (r#"{"a":{"b\u0000":1}}"#, true)]
+    {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{params}}}"#);
+        for from in [From::Client, From::Caller] {
+            let Err(fault) = read(line.as_bytes(), from) else {
+                assert!(is_read, "{line}");
+                continue;
+            };
+            assert_eq!((is_read, fault.code(), fault.id()), (false, -32602, Some(&Id::Number(7))), "{fault}");
+        }
+        assert!(read(line.as_bytes(), From::Server).is_ok(), "{line}");
+    }
+}

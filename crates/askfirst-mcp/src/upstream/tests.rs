@@ -1,7 +1,7 @@
 //! Tests that a call is bound to the server's definition of its tool.
 
-use askfirst::Toolset;
 use askfirst::json::MAX_VALUES;
+use askfirst::{Policy, Toolset};
 use serde_json::json;
 
 use super::Upstream;
@@ -10,7 +10,7 @@ use crate::pins::Pins;
 #[test]
 fn call_is_bound_to_the_latest_definition_of_its_tool() {
     let state = tempfile::tempdir().unwrap();
-    let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap());
+    let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap(), Policy::default());
     assert_eq!(upstream.pinned("mcp__maths__add"), None);
     let mut tool = json!({"name": "add", "description": "adds", "inputSchema": {}});
     let mut seen = Vec::new();
@@ -36,7 +36,7 @@ fn call_is_bound_to_the_latest_definition_of_its_tool() {
 #[test]
 fn tools_of_all_pages_have_a_common_limit() {
     let state = tempfile::tempdir().unwrap();
-    let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap());
+    let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap(), Policy::default());
     let large = |name: &str| vec![json!({"name": name, "inputSchema": {"enum": vec![1; MAX_VALUES / 2]}})];
     let small = |name: &str| vec![json!({"name": name})];
     upstream.learn(&mut large("one")).unwrap();

@@ -1,12 +1,14 @@
 //! Tests that ambiguous messages are never forwarded.
 
 use askfirst::Approval::None as Free;
+use askfirst::when::{Condition, Test};
+use askfirst::{Approval, Because, Case, Policy, Rules, SandboxStatus, ToolEntry};
 use serde_json::json;
 
 use crate::fixture::{Desk, tool};
 
 /// Each line tries to smuggle `wipe` past a gateway that allows `add`.
-pub const SMUGGLED: [&str; 37] = [
+pub const SMUGGLED: [&str; 55] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"},"params":{"name":"wipe"}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"wipe"}}"#,
@@ -44,6 +46,24 @@ pub const SMUGGLED: [&str; 37] = [
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wipe"},"result":{}}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}} // {"name":"wipe"}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"n":1e999}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name\u0000":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name\u0000 of the tool":"wipe","name":"add"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","name\u0085":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","other\u007f":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","na\u200bme":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","\uff4eame":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"," name":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments\u0000":{"path":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"path":"a","path\u0000":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"path\u0001":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"path":"a","pa\u00adth":"/"}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":{"progressToken":1,"progressToken\u0000":2}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":{"progresstoken":2}}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"},"params\u0000":{"name":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"ping","method\u0000":"tools/call","params":{"name":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"ping\u0000","params":{"name":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"add","name\u0000":"wipe"}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"add","_meta":{"a\u0000":1}}}"#,
 ];
 
 #[test]
@@ -153,6 +173,42 @@ fn arguments_that_differ_only_in_case_are_refused() {
     assert_eq!(told["error"]["message"], "`table` in `arguments` looks like `Table`");
     let call = desk.call(2, "add", json!({"row": {"a": 1, "A": 2}, "rows": [{"b": 1, "B": 2}], "Name": 1}));
     assert_eq!(desk.received(), call);
+}
+
+#[test]
+fn control_characters_in_deeper_keys_are_data() {
+    let mut desk = Desk::new(&[("add", Free)]);
+    desk.list(&[tool("add")]);
+    let odd = json!({"row": {"a\u{0}": 1, "a": 2, "A": 3}, "rows": [{"b\n": 1}]});
+    let call = desk.call(1, "add", odd);
+    assert_eq!(desk.received(), call);
+    desk.call(2, "add", json!({"row\u{0}": 1}));
+    let told = desk.hear_json();
+    assert_eq!((&told["id"], &told["error"]["code"]), (&json!(2), &json!(-32602)), "{told}");
+    assert_eq!(told["error"]["message"], "a key in `arguments` has a control character");
+}
+
+#[test]
+fn argument_similar_to_a_known_one_is_refused() {
+    let case =
+        |approval, when| Case { when, ..Case::new(Some(approval), Because::built_in("test", "says so")) };
+    let secret = Condition { field: "mode".to_owned(), any_of: vec![Test::Exact("wipe".into())] };
+    let cases = vec![case(Approval::Deny, vec![secret]), case(Free, Vec::new())];
+    let rules = Rules::new(None, [ToolEntry::new("mcp__maths__add", cases)]).unwrap();
+    let state = tempfile::tempdir().unwrap();
+    let mut desk = Desk::at(state.path(), Policy::new(rules).with_sandbox(SandboxStatus::Settled), false);
+    let mut add = tool("add");
+    add["inputSchema"]["properties"] = json!({"path": {}, "Limit": {}});
+    desk.list(&[add]);
+    // The rules test `mode`, and the schema has the other two.
+    for odd in ["Mode", "m\u{200d}ode", "Path", "pa\u{ad}th", "limit", "\u{ff30}ath"] {
+        desk.call(1, "add", json!({ odd: "wipe" }));
+        let told = desk.hear_json();
+        assert_eq!(told["result"]["isError"], json!(true), "{odd}: {told}");
+        assert!(told.to_string().contains("is too similar to"), "{odd}: {told}");
+    }
+    let call = desk.call(2, "add", json!({"path": "a", "Limit": 1, "mode": "keep", "more": 1}));
+    assert_eq!(desk.received(), call, "the first thing that the server hears of");
 }
 
 #[test]

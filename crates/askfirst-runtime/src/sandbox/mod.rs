@@ -29,7 +29,7 @@ pub use quarantine::{QuarantineReport, QuarantineScope, quarantine, reopen};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,
-    release_code_pages, run_helper_if_requested,
+    release_code_pages, release_free_memory, run_helper_if_requested,
 };
 
 // Old names, for code that has not been updated yet.

@@ -1,5 +1,6 @@
 //! Which tools a policy offers at all. The creator of the policy decides it with a function.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Policy;
@@ -22,6 +23,19 @@ impl Policy {
     ) -> Self {
         self.offer = Some(Offer { includes: Arc::new(includes), origin });
         self
+    }
+
+    /// Sets the tools that a project's config defines, but does not offer because the user does not trust it.
+    #[must_use]
+    pub fn with_untrusted_tools(mut self, names: BTreeSet<String>) -> Self {
+        self.untrusted_tools = Arc::new(names);
+        self
+    }
+
+    /// Returns the tools that are missing because the user does not trust the project's config.
+    #[must_use]
+    pub fn untrusted_tools(&self) -> &BTreeSet<String> {
+        &self.untrusted_tools
     }
 
     /// Whether an entry for tools covers a name, exactly or by a glob.

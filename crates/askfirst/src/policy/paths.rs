@@ -1,4 +1,4 @@
-//! Paths in rules: which arguments the rules test as paths, and the folder of relative paths.
+//! Arguments in rules: which ones the rules test, which of them as paths, and the folder of relative paths.
 
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,13 @@ impl Policy {
         self.folder.as_deref()
     }
 
+    /// Returns the arguments of a tool that some rule tests.
+    pub fn tested_fields<'a>(&'a self, tool_name: &'a str) -> impl Iterator<Item = &'a str> {
+        let layers = std::iter::once(&self.main).chain(&self.floors);
+        let conditions = layers.flat_map(move |rules| rules.conditions_for(tool_name));
+        conditions.map(|condition| condition.field.as_str())
+    }
+
     /// Returns the texts in a call that some rule tests as paths.
     ///
     /// Resolve them before judging, and put the result into [`ApprovalContext::resolved`].
@@ -31,8 +38,9 @@ impl Policy {
             return Vec::new();
         }
         let layers = std::iter::once(&self.main).chain(&self.floors);
-        let fields = layers.flat_map(|rules| rules.path_fields(&call.tool_name));
-        let values = fields.filter_map(|field| call.args.get(field));
+        let conditions = layers.flat_map(|rules| rules.conditions_for(&call.tool_name));
+        let values = conditions.filter(|condition| condition.wants_path());
+        let values = values.filter_map(|condition| call.args.get(&condition.field));
         values
             .flat_map(|value| match value {
                 Value::Array(items) => items.iter().collect(),
