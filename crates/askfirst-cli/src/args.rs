@@ -1,4 +1,4 @@
-//! Defines the command line. Help, shell completions and the man page are generated from it.
+//! Defines the command line. Help, shell completions and man pages are generated from it.
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "help texts contain `[default: …]`, which is not a link")]
 
@@ -323,8 +323,12 @@ pub enum Command {
         /// Name of the shell
         shell: Shell,
     },
-    /// Print the man page
-    Man,
+    /// Print the man page, or write one page per command into a folder
+    Man {
+        /// Create this folder if it does not exist, and write the pages there
+        #[arg(long, value_name = "FOLDER")]
+        dir: Option<PathBuf>,
+    },
     /// Print the JSON Schema of the config, for editors
     Schema,
 }

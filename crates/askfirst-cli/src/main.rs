@@ -12,8 +12,10 @@ mod servers;
 mod session;
 
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use args::{Cli, Command, Gateway, LogCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::clients::Way;
 use askfirst_runtime::tools::catalog::Catalog;
@@ -76,12 +78,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),
         Command::Doctor => doctor::doctor(common),
         Command::Completions { shell } => completions(shell),
-        Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-            print::result(&String::from_utf8(page)?);
-            Ok(Exit::Done)
-        }
+        Command::Man { dir } => man(dir.as_deref()),
         Command::Schema => {
             print::result(&serde_json::to_string_pretty(&askfirst_config::schema())?);
             Ok(Exit::Done)
@@ -100,6 +97,20 @@ fn completions(shell: Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "askfirst", &mut script);
     print::result(&String::from_utf8(script)?);
+    Ok(Exit::Done)
+}
+
+fn man(dir: Option<&Path>) -> anyhow::Result<Exit> {
+    // `help` is built into the argument parser and gets no page.
+    let command = Cli::command().disable_help_subcommand(true);
+    if let Some(dir) = dir {
+        let write = || std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
+        write().with_context(|| format!("cannot write man pages to `{}`", dir.display()))?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command).render(&mut page)?;
+        print::result(&String::from_utf8(page)?);
+    }
     Ok(Exit::Done)
 }
 

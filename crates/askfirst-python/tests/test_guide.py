@@ -1,12 +1,13 @@
-"""The snippets of the guide's Python page run, each by itself."""
+"""The Python snippets of the README and of the guide's Python page run, each by itself."""
 
 import pathlib
 import re
 
 import pytest
 
-PAGE = pathlib.Path(__file__).parents[3] / "docs" / "guide" / "python.md"
-SNIPPETS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+ROOT = pathlib.Path(__file__).parents[3]
+TEXT = "".join((ROOT / page).read_text() for page in ("README.md", "docs/guide/python.md"))
+SNIPPETS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=[snippet.strip().splitlines()[0] for snippet in SNIPPETS])

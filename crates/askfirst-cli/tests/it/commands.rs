@@ -337,12 +337,41 @@ fn help_man_completions_and_schema_are_printed() {
     let (code, help, _) = place.run(&["--help"]);
     assert!(code == 0 && help.contains("Exit codes:") && help.contains("decide"));
     assert!(place.run(&["call", "--help"]).1.contains("UNSAFE"));
-    assert!(place.run(&["man"]).1.contains(".TH askfirst"));
+    let page = place.run(&["man"]).1;
+    assert!(page.contains(".TH askfirst") && !page.contains("help(1)"), "{page}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(place.run(&["completions", shell]).1.contains("decide"), "{shell}");
     }
     let schema: Value = serde_json::from_str(&place.run(&["schema"]).1).unwrap();
     assert!(schema["properties"]["tools"].is_object());
+}
+
+/// Returns a command with all commands below it, as their help lists them.
+fn commands_below(place: &Place, command: &str) -> Vec<String> {
+    let words = command.split('-').skip(1).chain(["--help"]);
+    let help = place.run(&words.collect::<Vec<_>>()).1;
+    let list = help.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let below = names.flat_map(|name| commands_below(place, &format!("{command}-{name}")));
+    std::iter::once(command.to_owned()).chain(below).collect()
+}
+
+#[test]
+fn man_folder_gets_one_page_per_command() {
+    let place = Place::new(CONFIG);
+    assert_eq!(place.run(&["man", "--dir", "new/man1"]).0, 0);
+    let pages = std::fs::read_dir(place.path().join("new/man1")).unwrap();
+    let mut pages: Vec<String> = pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    let mut expected: Vec<String> =
+        commands_below(&place, "askfirst").iter().map(|command| format!("{command}.1")).collect();
+    pages.sort();
+    expected.sort();
+    assert_eq!(pages, expected);
+    assert!(expected.contains(&"askfirst-mcp-wrap.1".to_owned()), "{expected:?}");
+
+    let (code, _, complaint) = place.run(&["man", "--dir", "c.yaml"]);
+    assert!(code == 2 && complaint.contains("cannot write man pages to `c.yaml`"), "{complaint}");
 }
 
 #[test]

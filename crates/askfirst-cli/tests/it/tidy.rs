@@ -2,7 +2,7 @@
 
 mod names;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -114,6 +114,46 @@ fn no_crate_has_feature_flags() {
     for package in metadata()["packages"].as_array().unwrap() {
         assert_eq!(package["features"], serde_json::json!({}), "{}", package["name"]);
     }
+}
+
+/// The crates that `cargo tree` lists with these options, each with its features.
+fn features(options: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p}|{f}"])
+        .args(options)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    // An empty line stands between the trees of two packages.
+    for line in String::from_utf8(output.stdout).unwrap().lines().filter(|line| !line.is_empty()) {
+        let (name, features) = line.trim_end_matches(" (*)").split_once('|').unwrap();
+        found.entry(name.to_owned()).or_default().insert(features.to_owned());
+    }
+    found
+}
+
+/// Otherwise cargo compiles all crates again that depend on such a crate. The manifests of askfirst-cli and
+/// askfirst-python name the missing features.
+#[test]
+fn program_library_and_tests_share_features() {
+    let program = features(&["-p", "askfirst-cli", "--edges", "normal,build"]);
+    let others = [
+        ("library", features(&["-p", "askfirst-python", "--edges", "normal,build"])),
+        ("tests", features(&["--workspace", "--edges", "normal,build,dev"])),
+    ];
+    let mut places = Vec::new();
+    for (name, theirs) in &others {
+        let shared: Vec<_> =
+            theirs.iter().filter_map(|(name, theirs)| Some((name, theirs, program.get(name)?))).collect();
+        assert!(shared.len() > 100, "{name}: {} crates", shared.len());
+        let differ = shared.into_iter().filter(|(_, theirs, ours)| theirs != ours);
+        places.extend(differ.map(|(name_of_crate, theirs, ours)| {
+            format!("{name_of_crate}: program {ours:?}, {name} {theirs:?}")
+        }));
+    }
+    wrong("crates with different features", places);
 }
 
 #[test]
@@ -290,6 +330,55 @@ fn sources_name_no_machine_and_no_open_work() {
         }
     }
     wrong("paths of a machine, or things left undone", places);
+}
+
+/// The targets of the links in a document, without those to other sites. Code is left out.
+fn links(page: &str) -> Vec<String> {
+    let text: String = page.split("```").step_by(2).collect();
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let targets = targets.map(|(target, _)| target.to_owned());
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+/// The anchors of the headings in a document.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let text: String = page.split("```").step_by(2).collect();
+    let headings = text.lines().filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
+    let kept = |c: &char| c.is_alphanumeric() || ['-', '_', ' '].contains(c);
+    headings
+        .map(|title| title.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-"))
+        .collect()
+}
+
+#[test]
+fn links_in_documents_lead_to_files_and_headings() {
+    let mut places = Vec::new();
+    let mut checked = 0;
+    for path in sources(&root(), ".md") {
+        let page = std::fs::read_to_string(&path).unwrap();
+        for link in links(&page) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let heading = |page: String| anchors(&page).contains(anchor);
+            let leads =
+                target.exists() && (anchor.is_empty() || std::fs::read_to_string(target).is_ok_and(heading));
+            if !leads {
+                places.push(format!("{}: {link}", path.display()));
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 50, "only {checked} links");
+    wrong("links that lead nowhere", places);
+}
+
+#[test]
+fn readme_links_every_page_of_the_guide() {
+    let linked = links(&std::fs::read_to_string(root().join("README.md")).unwrap());
+    let guide = sources(&root().join("docs/guide"), ".md");
+    let name = |path: PathBuf| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+    let missing = guide.into_iter().map(name).filter(|name| !linked.contains(name));
+    wrong("pages that the README does not link", missing.collect());
 }
 
 #[test]
