@@ -210,9 +210,12 @@ pub enum Command {
     },
     /// Write a commented config for this folder, show what it allows, and ask whether to trust it
     Init {
-        /// Only print the config, with the default answers
+        /// Only print the config, with the default answers unless --yes is given
         #[arg(long)]
         print: bool,
+        /// Answer every question with yes, except the one about trust
+        #[arg(long)]
+        yes: bool,
     },
     /// Run one tool call: check it, ask if needed, run it, log it
     Call {

@@ -40,7 +40,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let common = &cli.common;
     match cli.command {
         Command::Demo { mode } => demo::demo(common, mode),
-        Command::Init { print } => init::init(common, print),
+        Command::Init { print, yes } => init::init(common, print, yes),
         Command::Call { tool, args, mode } => call::call(common, mode, &tool, &args),
         Command::Run { file, mode } => run::run(common, mode, &file),
         Command::Decide { line } => {

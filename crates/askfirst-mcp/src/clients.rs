@@ -2,11 +2,15 @@
 //!
 //! Only the command and its arguments change; every other byte of the file stays unchanged.
 
+mod installed;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+pub use installed::{InstalledClient, installed};
 
 /// The keys under which clients list their servers.
 const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]];

@@ -11,6 +11,7 @@ use super::line::tree::Exported;
 use super::line::tree::Word;
 use super::paths::{self, Named, word_text};
 use super::pattern::{Exact, Pattern, PatternWord};
+use super::programs;
 use super::programs::used::{Class, Known, Lifts, Role, Used};
 use super::real::real;
 use super::start::{Kind, Start};
@@ -174,7 +175,9 @@ fn program_matches(pattern: &PatternWord, case: &Case<'_>, word: &Word) -> bool 
     let below = below.filter(|_| text.starts_with('/') && !climbs).map(|below| format!("./{below}"));
     let bare = below.as_deref().and_then(|below| below.strip_prefix("./")).filter(|bare| bare.contains('/'));
     let texts = [plain, text].into_iter().chain(other.as_deref()).chain(below.as_deref()).chain(bare);
-    texts.into_iter().any(|text| pattern.glob.matches(text, Reach::Within))
+    // Another name of the program: `python3` for `python`.
+    let synonyms = programs::synonyms(plain).filter(|_| !plain.contains('/'));
+    texts.into_iter().chain(synonyms).any(|text| pattern.glob.matches(text, Reach::Within))
 }
 
 fn labels(start: &Start, used: &Used) -> Vec<Label> {

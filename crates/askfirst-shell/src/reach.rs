@@ -1,6 +1,8 @@
 //! Whether the roots let a command reach a place: the deepest root speaks, stricter layers count, and what is never
 //! touched is never touched.
 
+mod walk;
+
 use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,8 +14,12 @@ use super::paths::{Place, Repository, repository};
 use super::programs::used::Role;
 use super::real::real;
 use super::roots::Roots;
+use super::sandbox_view::{Masked, SandboxView};
 use super::secrets::is_secret;
-use super::world::{FileKind, World};
+use super::world::World;
+use walk::{Links, Walked, walk};
+
+pub(super) use walk::names_are_tame;
 
 /// So many names below a folder are looked at.
 pub(super) const MAX_WALK: usize = 10_000;
@@ -84,23 +90,13 @@ impl Touch {
     }
 }
 
-/// Whether the sandbox hides files of `never_read` from a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Masked {
-    /// Nothing hides them, so a command that reads a whole folder with such a file needs approval.
-    #[default]
-    No,
-    /// The sandbox hides them.
-    BySandbox,
-}
-
 /// The roots, and what holds outside them.
 pub(super) struct Reach<'a> {
     pub(super) world: &'a dyn World,
     pub(super) roots: &'a dyn Roots,
     pub(super) outside: Approval,
     pub(super) outside_origin: Option<&'a Because>,
-    pub(super) masked: Masked,
+    pub(super) sandbox: &'a dyn SandboxView,
     /// How many names below folders may still be looked at for this line.
     pub(super) left: Cell<usize>,
     /// Repositories that were looked for, by folder: many programs of a line run in one.
@@ -137,34 +133,37 @@ impl<'a> Reach<'a> {
             let verb = if matches!(touch, Touch::Write | Touch::WriteAll) { "written" } else { "read" };
             return asks(Approval::Deny, format!("`{text}` is never {verb}: {why}"));
         }
-        let Some(governed) = self.roots.governs(real) else {
+        let reads = matches!(touch, Touch::Read | Touch::ReadAll);
+        let governed = self.roots.governs(real);
+        if governed.is_none() && !((reads || touch == Touch::Names) && self.is_shown(plain, real)) {
             let why = format!("this command {} `{text}`, which is outside every root", touch.verb());
             return Reached { because: self.outside_origin, ..asks(self.outside, why) };
-        };
-        let name = governed.root;
+        }
         let mut reached = Reached {
             approval: Approval::None,
             said: None,
             touch,
-            because: Some(governed.origin),
-            root: Some(name),
+            because: governed.map(|governed| governed.origin),
+            root: governed.map(|governed| governed.root),
         };
-        reached.approval = match touch {
-            Touch::Names => Approval::None,
-            Touch::Read | Touch::ReadAll => governed.read,
-            Touch::Write | Touch::WriteAll if !governed.writable => {
-                reached.said =
-                    Some(format!("this command writes `{text}`, and the root `{name}` is read-only"));
-                Approval::Deny
+        if let Some(governed) = governed {
+            reached.approval = match touch {
+                Touch::Names => Approval::None,
+                Touch::Read | Touch::ReadAll => governed.read,
+                Touch::Write | Touch::WriteAll if !governed.writable => {
+                    let name = governed.root;
+                    reached.said =
+                        Some(format!("this command writes `{text}`, and the root `{name}` is read-only"));
+                    Approval::Deny
+                }
+                Touch::Write | Touch::WriteAll => governed.write,
+            };
+            let writes = matches!(touch, Touch::Write | Touch::WriteAll);
+            if writes && reached.approval < Approval::Required && steers(governed.inside) {
+                reached.approval = Approval::Required;
+                reached.said = Some(format!("this command writes `{text}`, which controls other programs"));
             }
-            Touch::Write | Touch::WriteAll => governed.write,
-        };
-        let writes = matches!(touch, Touch::Write | Touch::WriteAll);
-        if writes && reached.approval < Approval::Required && steers(governed.inside) {
-            reached.approval = Approval::Required;
-            reached.said = Some(format!("this command writes `{text}`, which controls other programs"));
         }
-        let reads = matches!(touch, Touch::Read | Touch::ReadAll);
         if reads && reached.approval < Approval::Required && is_secret(real) {
             reached.approval = Approval::Required;
             reached.said =
@@ -185,11 +184,13 @@ impl<'a> Reach<'a> {
 
     /// Whether something below a folder asks for more than the folder itself.
     fn look_below(&self, text: &str, real: &Path, touch: Touch, reached: &mut Reached<'_>) {
-        let mut raise = |why: String| {
-            reached.approval = reached.approval.max(Approval::Required);
+        let in_root = reached.root.is_some();
+        let mut raise_to = |approval: Approval, why: String| {
+            reached.approval = reached.approval.max(approval);
             reached.said = Some(why);
             reached.because = None;
         };
+        let mut raise = |why: String| raise_to(Approval::Required, why);
         if touch == Touch::WriteAll {
             if self.roots.places().iter().any(|root| root.starts_with(real)) {
                 raise(format!("`{text}` is a root or contains one"));
@@ -203,7 +204,7 @@ impl<'a> Reach<'a> {
         if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
             raise(format!("`{text}` contains another root"));
         }
-        if self.masked == Masked::BySandbox || self.roots.reads_all() {
+        if self.roots.reads_all() {
             return;
         }
         let mut left = self.left.get();
@@ -211,19 +212,42 @@ impl<'a> Reach<'a> {
             self.never(path, Touch::Read).is_some()
         });
         self.left.set(left);
-        match found {
+        let why = match found {
             Walked::Found(path) => {
-                let name =
-                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                raise(format!("this command reads all of `{text}`, and `{name}` in it is never read"));
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!("this command reads all of `{text}`, and `{name}` in it is never read")
             }
-            Walked::TooMuch => {
-                raise(format!(
-                    "this command reads all of `{text}`, which has too many files to check for `never_read` paths"
-                ));
-            }
-            Walked::Nothing => {}
+            Walked::TooMuch => format!(
+                "this command reads all of `{text}`, which has too many files to check for `never_read` paths"
+            ),
+            Walked::Nothing => return,
+        };
+        match self.sandbox.masked() {
+            // The sandbox hides them only in the roots.
+            Masked::BySandbox if in_root => {}
+            Masked::BySandbox | Masked::Optional => raise_to(Approval::Required, why),
+            Masked::No => raise_to(Approval::Human, why),
         }
+    }
+
+    /// Whether the sandbox shows a place outside every root to every program, so that reading it needs no question. A
+    /// config that is stricter than the default outside the roots means these places too.
+    pub(super) fn is_shown(&self, plain: &Path, real: &Path) -> bool {
+        let of_user = |top: &Path| {
+            self.world.home().is_some_and(|home| home.starts_with(top) && real.starts_with(home))
+        };
+        let mut tops = self.sandbox.shown().iter().map(Path::new);
+        // A link to elsewhere that is itself in the list leads there in the sandbox too.
+        self.outside == Approval::Required
+            && tops.any(|top| (real.starts_with(top) || plain == top) && !of_user(top))
+            && self.sandbox.masked() == Masked::BySandbox
+    }
+
+    /// Whether the sandbox hides a place from a command that a wildcard gives it to.
+    pub(super) fn hides(&self, place: &Place) -> bool {
+        self.root_of(&place.real).is_some()
+            && self.is_never_read(place)
+            && self.sandbox.masked() == Masked::BySandbox
     }
 
     /// Why something that would come to lie in a folder under this name is never written.
@@ -298,7 +322,8 @@ impl<'a> Reach<'a> {
                 .is_some_and(|environment| self.world.is_file(&environment.join("pyvenv.cfg")))
         };
         let walked = walk(self.world, top, Links::Names, &mut left, &mut |path| {
-            let away = |led: &PathBuf| self.root_of(led).is_none() && !system(led);
+            let away =
+                |led: &PathBuf| self.root_of(led).is_none() && !system(led) && !self.is_shown(led, led);
             self.world.is_link(path) && real(path, self.world).as_ref().is_some_and(away) && !python(path)
         });
         self.left.set(left);
@@ -381,68 +406,6 @@ fn device<'a>(plain: &Path, touch: Touch) -> Option<Reached<'a>> {
 /// Whether two paths are one, by their letters: what differs only in how it is written counts as two.
 fn same(a: &Path, b: &Path) -> bool {
     a.as_os_str() == b.as_os_str()
-}
-
-enum Walked {
-    Found(PathBuf),
-    TooMuch,
-    Nothing,
-}
-
-/// What links below a folder count for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Links {
-    /// Their own name.
-    Names,
-    /// What they lead to as well, since some programs follow them.
-    Lead,
-}
-
-/// Looks at everything below a folder.
-fn walk(
-    world: &dyn World,
-    top: &Path,
-    links: Links,
-    left: &mut usize,
-    wanted: &mut dyn FnMut(&Path) -> bool,
-) -> Walked {
-    let mut folders = vec![top.to_owned()];
-    let mut entered: Vec<PathBuf> = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let Some(listing) = world.list(&folder, *left + 1) else { continue };
-        for (name, kind) in listing.iter() {
-            let Some(fewer) = left.checked_sub(1) else { return Walked::TooMuch };
-            *left = fewer;
-            let path = folder.join(name);
-            if wanted(&path) {
-                return Walked::Found(path);
-            }
-            if kind == FileKind::Folder {
-                folders.push(path);
-            } else if kind == FileKind::Link && links == Links::Lead {
-                let led = real(&path, world).filter(|led| !wanted(led));
-                let Some(led) = led else { return Walked::Found(path) };
-                if !led.starts_with(top) && !entered.contains(&led) && world.is_folder(&led) {
-                    entered.push(led.clone());
-                    folders.push(led);
-                }
-            }
-        }
-    }
-    Walked::Nothing
-}
-
-/// Whether no name below a folder has blanks or wildcards in it, and none directly in it begins with a dash.
-pub(super) fn names_are_tame(top: &Path, left: &mut usize, world: &dyn World) -> bool {
-    let odd = |path: &Path| {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
-        let letter = |c: char| c.is_whitespace() || c.is_control() || "*?[]\\'\"".contains(c);
-        name.starts_with('-') || name.contains(letter)
-    };
-    match walk(world, top, Links::Names, left, &mut |path| odd(path)) {
-        Walked::Nothing => true,
-        Walked::Found(_) | Walked::TooMuch => false,
-    }
 }
 
 /// Folders and files by which git, builds elsewhere or agents are steered. They are no secret, and not for a rule about

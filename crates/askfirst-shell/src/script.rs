@@ -8,10 +8,11 @@ use askfirst::Approval;
 use crate::assumptions::{Assumptions, Recorder};
 use crate::judged::Judged;
 use crate::open;
-use crate::reach::{self, Masked, Reach};
+use crate::reach::{self, Reach};
 use crate::real::real;
 use crate::roots::Roots;
 use crate::rules::Layer;
+use crate::sandbox_view::SandboxView;
 use crate::start::Opened;
 use crate::verdict::Judge;
 use crate::world::World;
@@ -95,7 +96,7 @@ impl ShellPolicy {
         script: &'s Script,
         world: &dyn World,
         roots: &dyn Roots,
-        masked: Masked,
+        sandbox: &dyn SandboxView,
     ) -> Judged<'s> {
         let layers = std::iter::once(&self.main).chain(&self.floors);
         let outside =
@@ -107,7 +108,7 @@ impl ShellPolicy {
             roots,
             outside,
             outside_origin,
-            masked,
+            sandbox,
             left: Cell::new(reach::MAX_WALK),
             seen: RefCell::default(),
         };

@@ -18,6 +18,7 @@ use super::judged::Reason;
 use super::line::tree::{Piece, Way, Word};
 use super::paths::{self, Named, Place, entered_all, word_text};
 use super::programs::guards::is_remote;
+use super::programs::is_usual;
 use super::programs::used::{Class, Known, Role, Used};
 use super::reach::{Reach, Reached, Touch};
 use super::secrets::is_secret;
@@ -140,11 +141,7 @@ impl<'a> Looker<'a> {
                 used.program
             ));
         }
-        let usual = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
-        let elsewhere = used.path.as_deref().is_some_and(|path| {
-            !usual.iter().any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
-        });
-        if elsewhere {
+        if used.path.as_deref().is_some_and(|path| !is_usual(path)) {
             self.one(word, Touch::Read, &self.start.folders);
             self.runs(word, &self.start.folders);
         }
@@ -288,9 +285,18 @@ impl<'a> Looker<'a> {
 
     fn runs(&mut self, word: &Word, folders: &[PathBuf]) {
         for folder in folders {
-            if let Named::Places(places) = paths::named(word, folder, self.world) {
-                self.touched.run.extend(places.into_iter().map(|place| place.real));
-            }
+            let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
+            // What the sandbox shows may be read, but a rule covers only programs of the usual folders.
+            let shown = |place: &&Place| {
+                !place.real.to_str().is_some_and(is_usual)
+                    && self.reach.root_of(&place.real).is_none()
+                    && self.reach.is_shown(&place.plain, &place.real)
+            };
+            let away = places.iter().find(shown).map(|place| place.text.clone());
+            away.iter().for_each(|text| {
+                self.ask(format!("this command runs `{text}`, which is outside every root"));
+            });
+            self.touched.run.extend(places.into_iter().map(|place| place.real));
         }
     }
 
@@ -304,7 +310,10 @@ impl<'a> Looker<'a> {
             }
             match paths::named(word, folder, self.world) {
                 Named::Unknown(why) => self.ask(why),
-                Named::Places(places) => {
+                Named::Places(mut places) => {
+                    if word.has_glob() && !matches!(touch, Touch::Write | Touch::WriteAll) {
+                        self.leave_out_hidden(&mut places);
+                    }
                     let before = self.touched.reasons.len();
                     places.iter().for_each(|place| self.place(place, touch));
                     if other_names::is_cut(word) {
@@ -314,6 +323,15 @@ impl<'a> Looker<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// Leaves out what a wildcard finds beside other files, and the sandbox hides. One that finds nothing else names it.
+    fn leave_out_hidden(&self, places: &mut Vec<Place>) {
+        let hidden: Vec<bool> = places.iter().map(|place| self.reach.hides(place)).collect();
+        if hidden.contains(&false) {
+            let mut hidden = hidden.into_iter();
+            places.retain(|_| hidden.next() != Some(true));
         }
     }
 
@@ -338,6 +356,11 @@ impl<'a> Looker<'a> {
         let device = letters && place.plain.starts_with("/dev") && reached.approval == Approval::None;
         if !device {
             self.touched.roots.push(reached.root);
+        }
+        let sends = |used: &Used| used.network || is_remote(&used.program);
+        let is_shown = reached.root.is_none() && reached.approval == Approval::None && !device;
+        if is_shown && self.start.used.as_deref().is_some_and(sends) {
+            self.ask(format!("this command may send `{}`, which is outside every root", place.text));
         }
         let fills = || self.start.used.as_ref().is_none_or(|used| FILLING.contains(&used.program.as_str()));
         if matches!(touch, Touch::Write | Touch::WriteAll) && fills() {

@@ -1,7 +1,9 @@
 //! Variables that a command may be given. A program can be made to run anything by its environment, so only names that
 //! are known to be harmless pass; some never do, whatever a rule names.
 
+use super::line::tree::Word;
 use super::programs::used::{Class, PathUse, Used};
+use super::start::Start;
 
 /// Names that only say how much or in which form something is printed, or which of a project's settings hold.
 const HARMLESS: [&str; 133] = [
@@ -299,6 +301,22 @@ pub(super) fn exported(name: &str, value: Option<&str>) -> Standing {
         return Standing::Harmless;
     }
     if harmless || !is_never(name) { Standing::Named } else { Standing::Never }
+}
+
+/// Whether a command sets, exports or removes nothing but variables that may stand before any command.
+pub(super) fn sets_harmless(start: &Start, used: &Used) -> bool {
+    let declares = matches!(used.program.as_str(), "declare" | "typeset" | "local");
+    let words = start.words.iter().skip(1).map(Word::literal);
+    let mut words = words.skip_while(|word| declares && *word == Some("-x")).peekable();
+    let harmless = |word: Option<&str>| {
+        word.is_some_and(|text| {
+            let (name, value) =
+                text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            exported(name, value) == Standing::Harmless
+        })
+    };
+    let sets = declares || matches!(used.program.as_str(), "export" | "unset");
+    sets && words.peek().is_some() && words.all(harmless)
 }
 
 /// Whether a folder that Python is to look for modules in is one where what runs is found anyway: the own folder for a

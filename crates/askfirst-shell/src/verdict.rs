@@ -11,7 +11,6 @@ use askfirst::{Approval, Risk};
 use self::before::{Before, Order};
 use super::aliases;
 use super::judged::{Judged, Reason, Row};
-use super::line;
 use super::match_deny::{self, Denied, Ways};
 use super::match_words::{self, Case, Covered, unnamed_variables};
 use super::programs;
@@ -20,7 +19,7 @@ use super::reach::Reach;
 use super::rules::{Layer, Rule};
 use super::start::{Kind, Opened, Start};
 use super::touched::{self, Touched};
-use super::variables::{self, Standing};
+use super::variables;
 
 /// What the shell does by itself, and nothing else sees. The folder that `cd` names is looked at like any other.
 const STEERING: [&str; 11] =
@@ -65,7 +64,8 @@ impl Judge<'_> {
         }
         streams::print_on(&opened.starts, &heard, &mut judged.rows);
         for (at, row) in judged.rows.iter_mut().enumerate() {
-            self.streams(at, &opened.starts, &heard, row);
+            let risk = self.streams(at, opened, &heard, row);
+            judged.risk = judged.risk.max(risk);
         }
         if judged.approval() == Approval::None && !opened.confirmed() {
             let why = "askfirst's two parsers read this line differently";
@@ -135,7 +135,10 @@ impl Judge<'_> {
                     let why = "this command uses the network, and `shell.network` is false";
                     row.reasons.push(Reason::new(Approval::Required, why));
                 }
-                speaks = self.layers(at, start, used, opened, &touched, &mut row, judged);
+                let risk;
+                let look = Look { judge: self, at, start, used, opened, touched: &touched };
+                (speaks, risk) = look.layers(&mut row);
+                judged.risk = judged.risk.max(risk);
             }
             (_, Kind::Function) => {
                 let why = "a function that this line defines; its commands are listed separately";
@@ -152,33 +155,6 @@ impl Judge<'_> {
         }
         once_each(&mut row.reasons);
         (row, speaks, touched)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one command, with all that is known about it")]
-    fn layers(
-        &self,
-        at: usize,
-        start: &Start,
-        used: &Used,
-        opened: &Opened,
-        touched: &Touched,
-        row: &mut Row,
-        judged: &mut Judged,
-    ) -> Speaks {
-        let look = Look { judge: self, at, start, used, opened, touched };
-        let (speaks, rule) = look.speak(self.main, Main::Yes, &mut row.reasons);
-        if let Some(rule) = rule {
-            judged.risk = judged.risk.max(rule.config.risk.unwrap_or_default());
-            row.description.clone_from(&rule.config.description);
-        }
-        for floor in self.floors {
-            let mut said = Vec::new();
-            let (_, rule) = look.speak(floor, Main::No, &mut said);
-            let strictest = row.approval();
-            row.reasons.extend(said.into_iter().filter(|reason| reason.approval > strictest));
-            judged.risk = judged.risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
-        }
-        speaks
     }
 }
 
@@ -228,6 +204,24 @@ struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
+    /// What all layers say, added to the row, and the risk of the rules that speak.
+    fn layers(&self, row: &mut Row) -> (Speaks, Risk) {
+        let (speaks, rule) = self.speak(self.judge.main, Main::Yes, &mut row.reasons);
+        let mut risk = Risk::Low;
+        if let Some(rule) = rule {
+            risk = rule.config.risk.unwrap_or_default();
+            row.description.clone_from(&rule.config.description);
+        }
+        for floor in self.judge.floors {
+            let mut said = Vec::new();
+            let (_, rule) = self.speak(floor, Main::No, &mut said);
+            let strictest = row.approval();
+            row.reasons.extend(said.into_iter().filter(|reason| reason.approval > strictest));
+            risk = risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
+        }
+        (speaks, risk)
+    }
+
     /// What speaks for it, and the rule that does; why is added to the reasons.
     fn speak<'l>(
         &self,
@@ -286,7 +280,7 @@ impl<'a> Look<'a> {
         // `set` alone prints every variable.
         let steers = STEERING.contains(&self.used.program.as_str())
             && (self.used.program != "set" || self.start.words.len() > 1);
-        if clean && (steers || self.exports_harmless()) && self.used.path.is_none() {
+        if clean && (steers || variables::sets_harmless(self.start, self.used)) && self.used.path.is_none() {
             reasons.push(Reason::new(Approval::None, "this command only changes the shell's own state"));
             return (Speaks::ReadOnly, None);
         }
@@ -375,11 +369,16 @@ impl<'a> Look<'a> {
             let subs = start.used.iter().flat_map(|used| used.subs.iter().map(|sub| sub.name.as_str()));
             start.words.iter().skip(1).filter_map(|word| word.literal()).chain(subs)
         };
-        let mut found = layer.allows(&self.used.program, words(self.start));
+        let names = |program: &'a str| std::iter::once(program).chain(programs::synonyms(program));
+        let mut found = Vec::new();
+        let mut look = |program: &'a str, start: &'a Start| {
+            found.extend(names(program).flat_map(|name| layer.allows(name, words(start))));
+        };
+        look(&self.used.program, self.start);
         let mut start = self.start;
         while let Some(parent) = start.parent.and_then(|(parent, _)| self.opened.starts.get(parent)) {
             if let Some(used) = &parent.used {
-                found.extend(layer.allows(&used.program, words(parent)));
+                look(&used.program, parent);
             }
             start = parent;
         }
@@ -429,8 +428,13 @@ impl<'a> Look<'a> {
     }
 
     fn covered_from(&self, rule: &Rule, from: usize, at: usize) -> Covered {
-        let Some(start) = self.opened.starts.get(at) else { return Covered::No };
-        let Some(used) = &start.used else { return Covered::No };
+        let (start, used) = if at == self.at {
+            (self.start, self.used)
+        } else {
+            let Some(start) = self.opened.starts.get(at) else { return Covered::No };
+            let Some(used) = &start.used else { return Covered::No };
+            (start, &**used)
+        };
         let inner = self.opened.starts.iter().filter_map(|inner| inner.parent);
         let inner = inner.filter(|(parent, _)| *parent == at).map(|(_, offset)| offset).min();
         let roots = self.judge.reach.roots;
@@ -466,16 +470,6 @@ impl<'a> Look<'a> {
     /// Whether all that it does is start programs that are judged themselves.
     fn only_wraps(&self) -> bool {
         !self.used.nested.is_empty() && self.used.paths.is_empty() && self.used.class < Class::Asks
-    }
-
-    /// Whether it exports nothing but variables that may stand before any command.
-    fn exports_harmless(&self) -> bool {
-        let harmless = |word: &line::tree::Word| {
-            let set = word.literal().and_then(|text| text.split_once('='));
-            set.is_some_and(|(name, value)| variables::exported(name, Some(value)) == Standing::Harmless)
-        };
-        let set = self.start.words.get(1..).unwrap_or_default();
-        self.used.program == "export" && !set.is_empty() && set.iter().all(harmless)
     }
 
     fn only_reads(&self) -> bool {

@@ -1,6 +1,9 @@
-//! `init`: asks a few questions, writes a commented config, shows what it allows, and asks whether to trust it.
+//! `init`: asks a few questions, writes a commented config, shows what it allows, asks whether to trust it, and lists
+//! the next steps.
 
-use std::fs::OpenOptions;
+mod next_steps;
+
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
@@ -43,6 +46,20 @@ impl Default for Answers {
     }
 }
 
+impl Answers {
+    /// The answers of a person who says yes to everything.
+    const YES: Self = Self {
+        reads: Choice::WithoutAsking,
+        writes: Choice::WithoutAsking,
+        looks: Choice::WithoutAsking,
+        work: Choice::WithoutAsking,
+        network: Choice::WithoutAsking,
+    };
+}
+
+/// Commands that change files in the roots. `rm` is not among them, since it cannot be undone.
+const CHANGES: [&str; 7] = ["mkdir", "touch", "cp", "mv", "sed -i", "git add", "tee"];
+
 /// A kind of project: the file that identifies it, and its common commands.
 struct ProjectKind {
     sign: &'static str,
@@ -74,13 +91,15 @@ const KINDS: [ProjectKind; 9] = [
     ProjectKind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
 ];
 
-/// Asks the questions, writes the config and asks for trust. With `print`, only prints the config with default answers.
-pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
+/// Asks the questions, writes the config and asks for trust. With `print`, only prints the config. With `yes`, asks only
+/// for trust, and that only at a terminal.
+pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
     let folder = std::env::current_dir().context("cannot find the working directory")?;
     let kinds: Vec<&ProjectKind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
     let git = folder.join(".git").exists();
+    let unasked = if yes { Answers::YES } else { Answers::default() };
     if print {
-        crate::print::result(&text(Answers::default(), &kinds, git));
+        crate::print::result(&text(unasked, &kinds, git));
         return Ok(Exit::Done);
     }
     let file = folder.join(PROJECT_FILE);
@@ -89,12 +108,18 @@ pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
         err("hint: use `askfirst effective` to show it merged, or `askfirst trust` to trust it");
         return Ok(Exit::Usage);
     }
-    let Ok(tty) = OpenOptions::new().read(true).write(true).open("/dev/tty") else {
-        err("error: no terminal to ask on");
-        err("hint: use `askfirst init --print` to print a config with the default answers");
-        return Ok(Exit::NoOne);
+    let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty");
+    let has_terminal = terminal.is_ok();
+    let answers = match (yes, terminal) {
+        (true, _) => Some(unasked),
+        (false, Ok(tty)) => ask(&mut SetupTerminal::new(tty)?, &folder, &kinds)?,
+        (false, Err(_)) => {
+            err("error: no terminal to ask on");
+            err("hint: use --yes to answer every question with yes, or --print to print the default config");
+            return Ok(Exit::NoOne);
+        }
     };
-    let Some(answers) = ask(&mut SetupTerminal::new(tty)?, &folder, &kinds)? else {
+    let Some(answers) = answers else {
         out("no config was written");
         return Ok(Exit::NoOne);
     };
@@ -106,17 +131,24 @@ pub fn init(common: &Common, print: bool) -> anyhow::Result<Exit> {
     written.write_all(text(answers, &kinds, git).as_bytes())?;
     written.sync_all()?;
     out(&format!("written: {}", file.display()));
-    trust::trust(common)
+    let exit = if has_terminal {
+        trust::trust(common)?
+    } else {
+        out("not trusted: no terminal to ask on; until you trust it, it can only make things stricter");
+        Exit::Done
+    };
+    next_steps::print(&folder, has_terminal && exit == Exit::Done);
+    Ok(exit)
 }
 
 /// A terminal where a person answers questions line by line.
 struct SetupTerminal {
-    lines: BufReader<std::fs::File>,
-    screen: std::fs::File,
+    lines: BufReader<File>,
+    screen: File,
 }
 
 impl SetupTerminal {
-    fn new(tty: std::fs::File) -> std::io::Result<Self> {
+    fn new(tty: File) -> std::io::Result<Self> {
         Ok(Self { screen: tty.try_clone()?, lines: BufReader::new(tty) })
     }
 
@@ -162,7 +194,9 @@ fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyho
     };
     answers.reads = reads;
     let choices = [("ask", Asked), ("yes", WithoutAsking), ("never", Never)];
-    let Some(writes) = desk.choose("May it change them?", &choices)? else { return Ok(None) };
+    let question =
+        "May it change them? (commands too: mkdir, touch, cp, mv, sed -i, git add, > file; not rm)";
+    let Some(writes) = desk.choose(question, &choices)? else { return Ok(None) };
     answers.writes = writes;
     let choices = [("yes", WithoutAsking), ("ask", Asked), ("never", Never)];
     let question =
@@ -237,6 +271,12 @@ shell:
         );
     }
     text.push_str("    - { pattern: \"rm\", approval: required, risk: high }\n");
+    if answers.writes == Choice::WithoutAsking {
+        text.push_str("    # Changes in the roots. `tee` also covers `> file`.\n");
+        for pattern in CHANGES.iter().filter(|pattern| git || !pattern.starts_with("git")) {
+            text.push_str(&format!("    - {{ pattern: \"{pattern}\", approval: none }}\n"));
+        }
+    }
     for kind in kinds {
         text.push_str(&format!("    # {}\n", kind.name));
         for pattern in kind.work {

@@ -55,7 +55,7 @@ impl Place {
     }
 
     /// Builds a command that runs as on a machine without namespaces.
-    fn without_namespaces(&self, args: &[&str]) -> Command {
+    pub(crate) fn without_namespaces(&self, args: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
         command.args(["-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")]).args(args);

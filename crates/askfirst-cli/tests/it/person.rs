@@ -347,10 +347,23 @@ fn init_asks_writes_a_config_and_asks_for_trust() {
     assert!(page.contains("cargo test"), "what it allows is shown: {page}");
     let (code, rest) = terminal.end();
     assert_eq!(code, 0, "{rest}");
+    assert!(rest.contains("askfirst doctor") && rest.contains("askfirst watch"), "{rest}");
+    assert!(!rest.contains("askfirst trust"), "{rest}");
     let call = br#"{"tool":"write_file","args":{"path":"a.txt","content":""}}"#;
     let (_, printed, _) = place.feed(&["decide"], &[&call[..], b"\n"].concat());
     assert!(printed.contains(r#""verdict":"allow""#), "{printed}");
     let mut terminal = Terminal::start(&place, &["init"]);
     terminal.wait_for("already exists here");
     assert_eq!(terminal.end().0, 2);
+}
+
+#[test]
+fn init_yes_at_a_terminal_asks_only_for_trust() {
+    let place = Place::new(CONFIG);
+    let mut terminal = Terminal::start(&place, &["init", "--yes"]);
+    let page = terminal.press("n");
+    assert!(page.contains("written: ") && !page.contains("May the agent"), "{page}");
+    let (code, rest) = terminal.end();
+    assert_eq!(code, 4, "{rest}");
+    assert!(rest.contains("askfirst trust"), "the next steps begin with trust: {rest}");
 }

@@ -115,22 +115,69 @@ fn doctor_reports_what_this_machine_enforces() {
     }
 }
 
-#[test]
-fn search_near_protected_files_needs_a_sandbox_to_skip_asking() {
-    let shell = "shell: { rules: [{ pattern: grep, approval: none }] }\n";
-    let place = Place::new(&format!("{CONFIG}{shell}"));
+/// Creates a project with a file that is never read, and these lines under `sandbox:`.
+fn searched(sandbox: &str) -> Place {
+    let config = CONFIG.replace("sandbox:\n", &format!("sandbox:\n{sandbox}"));
+    let rules = "{ pattern: grep, approval: none }, { pattern: git add, approval: none }";
+    let place = Place::new(&format!("{config}shell: {{ rules: [{rules}] }}\n"));
     for folder in ["work", "asked", "fixed"] {
         fs::create_dir(place.path().join(folder)).unwrap();
     }
     fs::write(place.path().join("work/.env"), "secret").unwrap();
     fs::write(place.path().join("work/open"), "not secret").unwrap();
-    let args = r#"{"command":"grep -rh secret .","cwd":"work"}"#;
-    let grep = || place.run(&["call", "--config", "c.yaml", "shell", "--args", args, "--strict"]);
-    assert_eq!(grep().0, 3);
-    let demanded = CONFIG.replace("sandbox:", "sandbox:\n  require_os_sandbox: true");
-    fs::write(place.path().join("c.yaml"), format!("{demanded}{shell}")).unwrap();
-    let (_, out, err) = grep();
+    place
+}
+
+const SEARCH: &str = r#"{"command":"grep -rh secret .","cwd":"work"}"#;
+
+// invariant: 4
+#[test]
+fn search_needs_no_yes_where_the_sandbox_hides_the_file() {
+    let place = searched("");
+    let (code, out, err) = place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--strict"]);
+    assert!(code == 1 && out.contains("not secret"), "grep reports a file that it cannot open: {out}{err}");
+    assert!(!out.lines().any(|line| line == "secret"), "{out}");
+    let named = r#"{"command":"cat .env","cwd":"work"}"#;
+    assert_eq!(place.run(&["call", "--config", "c.yaml", "shell", "--args", named]).0, 3);
+    // A config that accepts commands without a sandbox does not count on it.
+    let place = searched("  require_os_sandbox: false\n");
+    assert_eq!(place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--strict"]).0, 3);
+    let (_, out, err) =
+        place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--approve-all"]);
     assert!(out.contains("not secret") && !out.lines().any(|line| line == "secret"), "{out}{err}");
+}
+
+// invariant: 4
+#[test]
+fn search_needs_a_person_where_no_sandbox_hides_the_file() {
+    for sandbox in ["", "  require_os_sandbox: false\n"] {
+        let place = searched(sandbox);
+        let args = ["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--approve-all"];
+        let output = place.without_namespaces(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(5), "`{sandbox}`: {}", String::from_utf8_lossy(&output.stderr));
+        let (code, out, _) = place.run(&["explain", "--config", "c.yaml", "shell", "--args", SEARCH]);
+        assert!(code == 0 && !out.contains("human"), "{out}");
+    }
+}
+
+#[test]
+fn git_add_takes_no_hidden_file_into_the_index() {
+    let place = searched("");
+    let work = place.path().join("work");
+    let git = |args: &[&str]| {
+        let output = std::process::Command::new("git").args(args).current_dir(&work).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    let args = r#"{"command":"git add -A; git add .; git add -A --ignore-errors","cwd":"work"}"#;
+    let add = || place.run(&["call", "--config", "c.yaml", "shell", "--args", args, "--strict"]);
+    let (_, out, err) = add();
+    assert!(format!("{out}{err}").contains("Permission denied"), "git says why it stops: {out}{err}");
+    assert!(!git(&["ls-files"]).contains(".env"));
+    fs::write(work.join(".gitignore"), ".env\n").unwrap();
+    let (code, out, err) = add();
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(git(&["ls-files"]), ".gitignore\nopen\n");
 }
 
 #[test]

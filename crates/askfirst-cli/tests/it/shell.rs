@@ -52,7 +52,13 @@ fn config(rule: &str) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     let mut rules = Vec::new();
     let (mut default, mut never_read) = ("required", Vec::new());
+    let mut sandbox = "  require_os_sandbox: false\n";
     for part in rule.split(", ").filter(|part| *part != "@readonly") {
+        if part == "@sandbox" {
+            sandbox = "";
+            never_read.push(quoted(".env"));
+            continue;
+        }
         let (approval, pattern) = match part.strip_prefix("deny: ") {
             Some(denied) => {
                 default = "none";
@@ -73,7 +79,7 @@ fn config(rule: &str) -> String {
         rules.push(format!("{{ pattern: {}, exact: {exact}, approval: {approval} }}", quoted(pattern)));
     }
     format!(
-        "version: 1\nsandbox:\n  require_os_sandbox: false\n  paths:\n    repo: {{ root: ., mode: rw, approval: {{ read: none, write: none }} }}\n  never_read: [{}]\nshell:\n  default: {{ approval: {default} }}\n  known_read_only: none\n  network: true\n  rules: [{}]\n",
+        "version: 1\nsandbox:\n{sandbox}  paths:\n    repo: {{ root: ., mode: rw, approval: {{ read: none, write: none }} }}\n  never_read: [{}]\nshell:\n  default: {{ approval: {default} }}\n  known_read_only: none\n  network: true\n  rules: [{}]\n",
         never_read.join(", "),
         rules.join(", "),
     )

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalContext, Mode, Policy, SandboxStatus, Toolset};
-use askfirst_config::{Config, Tier};
+use askfirst_config::Config;
 use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
 use crate::assess::{self, Decided, Unknown};
 use crate::launcher::{SandboxLauncher, accepts_missing_sandbox, lazy_sandbox_status};
+use crate::sandbox::{SYSTEM_PATHS, probe_machine};
 use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
-use crate::tools::shell::{Masked, ShellError, ShellToolset};
+use crate::tools::shell::{Masked, SandboxView, ShellError, ShellToolset};
 
 /// Why the tools of a config cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +59,8 @@ impl Catalog {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
         }
         if config.main.shell.is_some() {
-            let shell = ShellToolset::with_masks(&config, Arc::clone(&launcher) as _, masked(&config))?;
+            let sandbox = MachineView { is_optional: accepts_missing_sandbox(&config) };
+            let shell = ShellToolset::with_sandbox(&config, Arc::clone(&launcher) as _, Box::new(sandbox))?;
             toolset = toolset.with(Arc::new(shell));
         }
         let toolset = Arc::new(toolset.with(Arc::new(commands)));
@@ -74,13 +76,24 @@ impl Catalog {
     }
 }
 
-/// Returns whether the OS sandbox hides the files of `never_read`. It does if nothing may run without the full tier.
-/// Then a search through a folder with such a file needs no approval.
-fn masked(config: &Config) -> Masked {
-    let sandbox = &config.main.sandbox;
-    match (sandbox.require_os_sandbox, sandbox.os_sandbox_min) {
-        (Some(true), Tier::Full) => Masked::BySandbox,
-        (Some(true), Tier::ContentOnly) | (Some(false) | None, _) => Masked::No,
+/// The sandbox of this machine, as the commands of a config see it.
+struct MachineView {
+    /// Whether the config accepts commands without a sandbox.
+    is_optional: bool,
+}
+
+impl SandboxView for MachineView {
+    /// Only the full tier hides files. The first call in this process starts a program in the sandbox to find it out.
+    fn masked(&self) -> Masked {
+        match (&probe_machine().full, self.is_optional) {
+            (Err(_), _) => Masked::No,
+            (Ok(_), true) => Masked::Optional,
+            (Ok(_), false) => Masked::BySandbox,
+        }
+    }
+
+    fn shown(&self) -> &[&str] {
+        &SYSTEM_PATHS
     }
 }
 

@@ -27,6 +27,18 @@ pub(crate) use read::queries::only_reads;
 /// Folders whose programs are those that the tables speak of.
 const TRUSTED: [&str; 5] = ["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/"];
 
+/// Whether a program lies directly in one of these folders.
+pub(crate) fn is_usual(path: &str) -> bool {
+    TRUSTED.iter().any(|folder| path.strip_prefix(folder).is_some_and(|name| !name.contains('/')))
+}
+
+/// The other names of a program. A rule that allows it by one name covers it by all of them.
+pub(crate) fn synonyms(name: &str) -> impl Iterator<Item = &str> {
+    let groups = table_of(name).map(|table| table.synonyms.as_slice()).unwrap_or_default();
+    let group = groups.iter().find(|group| group.iter().any(|known| known == name));
+    group.into_iter().flatten().map(String::as_str).filter(move |known| *known != name)
+}
+
 /// What a command's words mean to its program.
 pub(crate) fn used(words: &[Word]) -> Used {
     let mut used = alone(words);

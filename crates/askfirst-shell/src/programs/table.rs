@@ -20,6 +20,8 @@ pub(crate) use parse::{Example, Verdict, examples};
 pub(crate) struct Table {
     /// Its names, the usual one first.
     pub(crate) names: Vec<String>,
+    /// Those among its names that are one program, in groups.
+    pub(crate) synonyms: Vec<Vec<String>>,
     /// The rows before the first sub-command.
     pub(crate) root: Section,
     /// Rows that were not understood, by line. With one of them the program is asked about.

@@ -1,9 +1,12 @@
 //! Files that a program prints into.
 
-use askfirst::Approval;
+use std::sync::Arc;
 
-use super::{Judge, Known, NO_RULE, Reason, Row, Speaks, Start, Touched, touched};
-use crate::start::{Kind, Target};
+use askfirst::{Approval, Risk};
+
+use super::{Judge, Known, Look, NO_RULE, Reason, Row, Speaks, Start, Touched, programs, touched};
+use crate::line::tree::Word;
+use crate::start::{Kind, Opened, Target};
 use crate::touched::Printed;
 
 /// What `tee` prints into files needs no rule of its own where the program before it could print there.
@@ -45,11 +48,20 @@ fn prints_on(at: usize, starts: &[Start], heard: &[(Speaks, Touched)], rows: &[R
 }
 
 impl Judge<'_> {
-    /// Files that streams lead to. What a wrapper's stream gets is what the programs print that it starts.
-    pub(super) fn streams(&self, at: usize, starts: &[Start], heard: &[(Speaks, Touched)], row: &mut Row) {
-        let (Some(start), Some((speaks, touched))) = (starts.get(at), heard.get(at)) else { return };
+    /// Files that streams lead to, and the risk of writing them. What a wrapper's stream gets is what the programs print
+    /// that it starts.
+    pub(super) fn streams(
+        &self,
+        at: usize,
+        opened: &Opened,
+        heard: &[(Speaks, Touched)],
+        row: &mut Row,
+    ) -> Risk {
+        let starts = &opened.starts;
+        let mut risk = Risk::Low;
+        let (Some(start), Some((speaks, touched))) = (starts.get(at), heard.get(at)) else { return risk };
         if start.redirections.is_empty() {
-            return;
+            return risk;
         }
         let inner = starts.iter().zip(heard).skip(at + 1).filter(|(inner, _)| inner.is_within(start));
         let mut printing: Vec<(&Start, Speaks)> =
@@ -64,11 +76,33 @@ impl Judge<'_> {
                 let more = printing.iter().filter_map(|(start, speaks)| self.printed(start, *speaks, target));
                 let more = more.max_by_key(|more| more.approval);
                 if let Some(more) = more.filter(|more| more.approval > reason.approval) {
-                    reason = more;
+                    match self.tees(at, start, target, opened, touched) {
+                        Some(least) => risk = risk.max(least),
+                        None => reason = more,
+                    }
                 }
             }
             row.streams.push((target.text.clone(), target.span.clone(), reason));
         }
+        risk
+    }
+
+    /// Whether a rule lets `tee` write the file of a redirection, and the risk of that: `ls > x` is `ls | tee x`, unseen.
+    fn tees(
+        &self,
+        at: usize,
+        start: &Start,
+        target: &Target,
+        opened: &Opened,
+        touched: &Touched,
+    ) -> Option<Risk> {
+        let words = vec![Word::text("tee", target.span.clone()), target.word.clone()];
+        let used = programs::used(&words);
+        let start = Start { words, used: Some(Arc::new(used.clone())), kind: Kind::Program, ..start.clone() };
+        let look = Look { judge: self, at, start: &start, used: &used, opened, touched };
+        let mut row = Row::default();
+        let (speaks, risk) = look.layers(&mut row);
+        (speaks == Speaks::Rule && row.approval() == Approval::None).then_some(risk)
     }
 
     /// What hinders a program from printing into a file.

@@ -22,8 +22,8 @@ use askfirst::{
 };
 use askfirst_config::{Config, Disk, LayerRole};
 use askfirst_files::{CallTargets, FilesError, RootView, Roots};
-pub use askfirst_shell::Masked;
 use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
+pub use askfirst_shell::{Masked, SandboxView};
 use serde_json::Value;
 
 use run::Runner;
@@ -51,7 +51,7 @@ struct ShellTools {
     policy: ShellPolicy,
     roots: Roots,
     disk: Disk,
-    masked: Masked,
+    sandbox: Box<dyn SandboxView + Send + Sync>,
     sightings: CallTargets,
     scripts: Scripts,
     runner: Runner,
@@ -59,7 +59,7 @@ struct ShellTools {
 }
 
 impl ShellToolset {
-    /// Creates the tools for a config.
+    /// Creates the tools for a config, for a launcher without a sandbox.
     ///
     /// # Errors
     /// Fails if the config has no `shell:` section, or if its roots or patterns cannot be used.
@@ -67,7 +67,7 @@ impl ShellToolset {
         Self::with_masks(config, launcher, Masked::No)
     }
 
-    /// Creates the tools for a config, on a machine where the OS sandbox may hide the files of `never_read`.
+    /// Creates the tools for a config, for a launcher whose sandbox may hide the files of `never_read`.
     ///
     /// # Errors
     /// Fails in the same cases as [`ShellToolset::new`].
@@ -75,6 +75,18 @@ impl ShellToolset {
         config: &Config,
         launcher: Arc<dyn Launcher>,
         masked: Masked,
+    ) -> Result<Self, ShellError> {
+        Self::with_sandbox(config, launcher, Box::new(masked))
+    }
+
+    /// Creates the tools for a config, for a launcher with this sandbox.
+    ///
+    /// # Errors
+    /// Fails in the same cases as [`ShellToolset::new`].
+    pub fn with_sandbox(
+        config: &Config,
+        launcher: Arc<dyn Launcher>,
+        sandbox: Box<dyn SandboxView + Send + Sync>,
     ) -> Result<Self, ShellError> {
         let shell = config.main.shell.as_ref().ok_or(ShellError::NotOffered)?;
         let floors = config.shell_floors();
@@ -89,7 +101,7 @@ impl ShellToolset {
             policy,
             disk: Disk::new(roots.home().map(ToOwned::to_owned)),
             roots,
-            masked,
+            sandbox,
             sightings: CallTargets::default(),
             scripts: Scripts::default(),
             runner: Runner::new(shell, launcher),
@@ -101,7 +113,7 @@ impl ShellToolset {
 impl ShellTools {
     /// Judges a command on the file system as it is now.
     fn judge<'s>(&self, script: &'s Script) -> Judged<'s> {
-        self.policy.judge(script, &self.disk, &RootView::new(&self.roots), self.masked)
+        self.policy.judge(script, &self.disk, &RootView::new(&self.roots), &*self.sandbox)
     }
 
     /// The command of a call that was assessed, read again only if the file system changed how it reads.

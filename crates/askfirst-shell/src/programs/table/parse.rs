@@ -34,8 +34,10 @@ pub(crate) fn tables(text: &str) -> Vec<Table> {
         let mut words = tokens(row).into_iter();
         let Some(first) = words.next() else { continue };
         if first == "program" {
-            let names: Vec<String> = words.map(str::to_owned).collect();
-            tables.push(Table { names, ..Table::default() });
+            let groups: Vec<Vec<String>> =
+                words.map(|group| group.split('=').map(str::to_owned).collect()).collect();
+            let synonyms = groups.iter().filter(|group| group.len() > 1).cloned().collect();
+            tables.push(Table { names: groups.concat(), synonyms, ..Table::default() });
             path.clear();
             continue;
         }

@@ -6,6 +6,7 @@ mod paths;
 mod readings;
 mod rules;
 mod running;
+mod sandboxed;
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +19,7 @@ use askfirst_config::{Config, LoadOptions, Places, load};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::ShellToolset;
+use super::{Masked, SandboxView, ShellToolset};
 use crate::blocking::block_on;
 
 /// A launcher that only notes which processes it would start.
@@ -52,6 +53,11 @@ pub(super) fn world(shell: &str) -> World {
 
 /// Creates a project like [`world`], with more lines under `sandbox:`.
 pub(super) fn world_with(sandbox: &str, shell: &str) -> World {
+    world_in(sandbox, shell, Box::new(Masked::No))
+}
+
+/// Creates a project like [`world_with`], for a launcher with this sandbox.
+pub(super) fn world_in(sandbox: &str, shell: &str, view: Box<dyn SandboxView + Send + Sync>) -> World {
     let folder = tempfile::tempdir().unwrap();
     for name in ["src", "build", "sub"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -65,7 +71,7 @@ pub(super) fn world_with(sandbox: &str, shell: &str) -> World {
     std::fs::write(folder.path().join("askfirst.yaml"), text).unwrap();
     let config = config(&folder);
     let book = Arc::new(Book::default());
-    let tools = ShellToolset::new(&config, Arc::clone(&book) as _).unwrap();
+    let tools = ShellToolset::with_sandbox(&config, Arc::clone(&book) as _, view).unwrap();
     World { folder, book, tools }
 }
 

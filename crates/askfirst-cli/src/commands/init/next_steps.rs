@@ -1,0 +1,55 @@
+//! The next steps after `init`: check the machine, open a terminal for questions, connect the agents that are installed.
+
+use std::path::Path;
+
+use askfirst_config::Places;
+use askfirst_mcp::clients::{InstalledClient, installed};
+
+use crate::print::out;
+
+/// Prints the next steps.
+pub fn print(project: &Path, trusted: bool) {
+    let home = Places::from_env().home;
+    let clients = installed(project, home.as_deref(), std::env::var_os("PATH").as_deref());
+    lines(&clients, home.as_deref(), trusted).iter().for_each(|line| out(line));
+}
+
+fn lines(clients: &[InstalledClient], home: Option<&Path>, trusted: bool) -> Vec<String> {
+    let mut steps: Vec<(String, String)> = Vec::new();
+    let mut step = |command: &str, does: String| steps.push((command.to_owned(), does));
+    if !trusted {
+        step("askfirst trust", "show what the config allows, and ask whether to trust it".to_owned());
+    }
+    step("askfirst doctor", "check what the sandbox enforces on this machine".to_owned());
+    step("askfirst watch", "answer requests of agents that have no terminal".to_owned());
+    for client in clients {
+        let name = client.name;
+        for file in &client.wrappable {
+            let command = format!("askfirst mcp wrap {}", shell_word(file, home));
+            step(&command, format!("put askfirst in front of the MCP servers of {name}; --write writes it"));
+        }
+        match client.add {
+            _ if !client.wrappable.is_empty() => {}
+            Some(add) => step(add, format!("offer the tools of this config to {name}")),
+            None => step("askfirst serve", format!("add it to {name} as an MCP server")),
+        }
+    }
+    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let rows = steps.iter().map(|(command, does)| format!("  {command:<width$}  {does}"));
+    std::iter::once("next steps:".to_owned()).chain(rows).collect()
+}
+
+/// A path as a word for the shell.
+fn shell_word(path: &Path, home: Option<&Path>) -> String {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let in_home = home.and_then(|home| path.strip_prefix(home).ok()).map(|path| path.to_string_lossy());
+    match (in_home, path.to_string_lossy()) {
+        (Some(in_home), _) if is_plain(&in_home) => format!("~/{in_home}"),
+        (_, whole) if is_plain(&whole) => whole.into_owned(),
+        (_, whole) => format!("'{}'", whole.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+#[path = "next_steps/tests.rs"]
+mod tests;

@@ -1,0 +1,38 @@
+//! Tests of the list of next steps.
+
+use std::path::{Path, PathBuf};
+
+use askfirst_mcp::clients::InstalledClient;
+
+use super::{lines, shell_word};
+
+fn client(name: &'static str, files: &[&str], add: Option<&'static str>) -> InstalledClient {
+    InstalledClient { name, wrappable: files.iter().map(PathBuf::from).collect(), add }
+}
+
+#[test]
+fn next_steps_connect_each_client_in_its_own_way() {
+    let clients = [
+        client("Claude Code", &[], Some("claude mcp add askfirst -- askfirst serve")),
+        client("Cursor", &[".cursor/mcp.json", "/home/ann/.cursor/mcp.json"], None),
+        client("VS Code", &[], None),
+    ];
+    let lines = lines(&clients, Some(Path::new("/home/ann")), false);
+    insta::assert_snapshot!(lines.join("\n"), @"");
+}
+
+#[test]
+fn trusted_config_is_not_a_next_step() {
+    let lines = lines(&[], None, true);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(!lines.iter().any(|line| line.contains("askfirst trust")), "{lines:?}");
+}
+
+#[test]
+fn path_with_blanks_or_quotes_is_quoted_for_the_shell() {
+    let word = |path: &str| shell_word(Path::new(path), Some(Path::new("/home/ann")));
+    assert_eq!(word("/home/ann/.claude.json"), "~/.claude.json");
+    assert_eq!(word(".mcp.json"), ".mcp.json");
+    assert_eq!(word("/home/ann/a b.json"), "'/home/ann/a b.json'");
+    assert_eq!(word("it's;$(id)"), "'it'\\''s;$(id)'");
+}

@@ -1,0 +1,35 @@
+//! What the analysis needs to know about the OS sandbox, as a trait: the caller may start a process to find it out.
+
+/// Whether the OS sandbox hides the files of `never_read` from a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Masked {
+    /// No sandbox hides them. Only a person can let a command read a folder with such a file.
+    #[default]
+    No,
+    /// The sandbox works here, but the config accepts commands without one. askfirst asks about such a command.
+    Optional,
+    /// The sandbox hides them.
+    BySandbox,
+}
+
+/// What the OS sandbox hides from every command, and shows to it.
+///
+/// The analysis asks only if a verdict depends on the answer.
+pub trait SandboxView {
+    /// Returns whether the sandbox hides the files of `never_read`.
+    fn masked(&self) -> Masked;
+
+    /// Returns the paths outside every root that every program in the sandbox can read.
+    fn shown(&self) -> &[&str];
+}
+
+/// A sandbox that shows nothing outside the roots.
+impl SandboxView for Masked {
+    fn masked(&self) -> Masked {
+        *self
+    }
+
+    fn shown(&self) -> &[&str] {
+        &[]
+    }
+}
