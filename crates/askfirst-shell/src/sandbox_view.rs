@@ -1,4 +1,4 @@
-//! What the analysis needs to know about the OS sandbox, as a trait: the caller may start a process to find it out.
+//! The OS sandbox as the analysis sees it: one trait. The caller may have to start a process to answer.
 
 /// Whether the OS sandbox hides the files of `never_read` from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub enum Masked {
     BySandbox,
 }
 
-/// What the OS sandbox hides from every command, and shows to it.
+/// The files that the OS sandbox hides from every command, and those that it shows to it.
 ///
 /// The analysis asks only if a verdict depends on the answer.
 pub trait SandboxView {
