@@ -63,7 +63,7 @@ impl Clock for Still {
 }
 
 fn open(path: PathBuf) -> Ledger {
-    let settings = LedgerSettings { path, sync: SyncRule::Asked, rotate: 1 << 20 };
+    let settings = LedgerSettings { path, sync: SyncRule::Asked, rotate: 1 << 20, state: None };
     let redactor = Arc::new(Redactor::new(&[], Vec::new()).expect("no globs"));
     Ledger::open(settings, SessionId::new(Still.now()), redactor, Arc::new(Still)).expect("a ledger")
 }

@@ -58,6 +58,7 @@ fn race(label: &str, record: &Record, folder: &Path) -> Result<(), Failure> {
         ],
     );
     std::fs::remove_file(ledger.path())?;
+    std::fs::remove_dir_all(folder.join("heads"))?;
     std::fs::remove_file(folder.join("bare"))?;
     Ok(())
 }
@@ -69,7 +70,8 @@ fn write(mut file: &File, bytes: &[u8]) {
 fn open(path: &Path) -> Result<Ledger, Failure> {
     let clock = SystemClock::start();
     let session = SessionId::new(clock.now());
-    let settings = LedgerSettings { path: path.to_owned(), sync: SyncRule::Asked, rotate: u64::MAX };
+    let state = path.parent().map(Path::to_owned);
+    let settings = LedgerSettings { path: path.to_owned(), sync: SyncRule::Asked, rotate: u64::MAX, state };
     Ok(Ledger::open(settings, session, Arc::new(Redactor::new(&[], Vec::new())?), Arc::new(clock))?)
 }
 

@@ -296,13 +296,12 @@ pub enum Command {
     },
     /// Show the merged config and the source of each value
     Effective,
-    /// Show the audit log
+    /// Show the audit log: each call, who decided, and how it ended
     Log {
         #[command(subcommand)]
         command: Option<LogCommand>,
-        /// Show only the N newest calls, or the N newest entries with --json
-        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
-        last: usize,
+        #[command(flatten)]
+        flags: LogFlags,
     },
     /// Show the decisions that running sessions remember
     Memory {
@@ -336,6 +335,32 @@ pub enum Command {
     Schema,
 }
 
+/// Flags that select calls of the audit log, and say how to print them.
+#[derive(Debug, Clone, PartialEq, Default, Args)]
+pub struct LogFlags {
+    /// Show only the N newest calls, or the N newest entries with --json [default: 20; all with --since or --csv]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub last: Option<usize>,
+    /// Show only what happened since this time: `2h` or `3d` ago, a date, or a date and a time in UTC
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Show only calls of this tool: a name, or a glob such as `mcp__*`
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Show only calls that were refused
+    #[arg(long)]
+    pub refused: bool,
+    /// Show only this session; the end of its ID is enough
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Print CSV for spreadsheets: one row for each call
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Keep running, and print each call when it ends
+    #[arg(long, short = 'f')]
+    pub follow: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum LogCommand {
     /// Verify the audit log, and report exactly what the check covers
@@ -344,10 +369,13 @@ pub enum LogCommand {
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
-    /// Show everything about one call
+    /// Summarize one call: what, who asked, the verdict, the answer and the end
     Show {
         /// ID of the call, as `log` prints it
         id: String,
+        /// Show every field of its entries too; --json always does
+        #[arg(long)]
+        all: bool,
     },
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use args::{Cli, Command, Gateway, LogCommand, McpCommand, MemoryCommand, Shell};
+use args::{Cli, Command, Gateway, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::clients::Way;
 use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
@@ -66,11 +66,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         }
         Command::Serve { listen, mode, ask_by } => serve::serve(common, &listen, mode, &ask_by),
         Command::Watch => watch::watch(common),
-        Command::Log { command: None, last } => log::list(common, last),
-        Command::Log { command: Some(LogCommand::Verify { expect }), .. } => {
-            log::verify(common, expect.as_deref())
-        }
-        Command::Log { command: Some(LogCommand::Show { id }), .. } => log::show(common, &id),
+        Command::Log { command: None, flags } => log::list(common, &flags),
+        Command::Log { command: Some(command), flags } => log::command(common, &command, &flags),
         Command::Memory { command: None } => memory::list(common),
         Command::Memory { command: Some(MemoryCommand::Revoke { id }) } => memory::revoke(common, &id),
         Command::Trust => trust::trust(common),

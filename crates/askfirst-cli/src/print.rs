@@ -4,11 +4,13 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use askfirst_display::escape::{escaped, escaped_line, width};
 use askfirst_display::page::plural;
 use askfirst_display::redact::{Mark, Redactor};
 use askfirst_terminal::{TerminalLock, lock_for_printing};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -121,6 +123,21 @@ pub fn result(text: &str) {
             .write_all(text.as_bytes())
             .and_then(|()| if text.ends_with('\n') { Ok(()) } else { writeln!(stdout) }),
     );
+}
+
+/// Writes a row of CSV, which ends with CRLF.
+pub fn csv(row: &str) {
+    let _turn = turn(std::io::stdout());
+    keep(write!(std::io::stdout(), "{row}\r\n"));
+}
+
+/// Waits, and returns whether the reader of standard output is still there.
+pub fn is_read_for(time: Duration) -> bool {
+    let stdout = std::io::stdout();
+    // Without events, only an error or a closed end counts.
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    !poll(&mut fds, Some(&time)).is_ok_and(|ready| ready > 0)
 }
 
 /// Writes a value as one line of JSON to standard output.

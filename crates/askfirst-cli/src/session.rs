@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use askfirst::ports::Approver;
+use askfirst::record::Record;
 use askfirst::{Mode, Toolset};
 use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, load};
 use askfirst_runtime::session::{OpenError, Opening, Session, SessionBuilder};
@@ -73,14 +74,24 @@ pub fn open(
         ask(opening, terminal)
     };
     let opened = builder.mode(mode).log_in(state).approver(approver).open();
-    let session = opened.map_err(|error| match error {
-        OpenError::NoSandbox => anyhow::Error::new(crate::report::NoSandbox),
-        OpenError::AuditLog(why) => anyhow::Error::new(crate::report::Unrecorded(why)),
-        error @ (OpenError::Tools(_) | OpenError::Secrets(_) | OpenError::Override(_)) => error.into(),
-    })?;
+    let session = opened.map_err(cannot_open)?;
     print_warnings(&session.warnings, common);
     end_on_signals(&session)?;
     Ok(session)
+}
+
+/// Returns the error that has the right exit code.
+fn cannot_open(error: OpenError) -> anyhow::Error {
+    match error {
+        OpenError::NoSandbox => anyhow::Error::new(crate::report::NoSandbox),
+        OpenError::AuditLog(why) => anyhow::Error::new(crate::report::Unrecorded(why)),
+        error @ (OpenError::Tools(_) | OpenError::Secrets(_) | OpenError::Override(_)) => error.into(),
+    }
+}
+
+/// Logs what a person is about to do outside of any call. If this fails, the command must not do it.
+pub fn log_action(config: &Config, places: &Places, command: &str, action: &Record) -> anyhow::Result<()> {
+    askfirst_runtime::session::log_action(config, &places.state, command, action).map_err(cannot_open)
 }
 
 /// Returns the approver for the terminal of this process.
@@ -97,7 +108,9 @@ fn terminal(opening: &Opening<'_>, common: &Common) -> Arc<dyn Approver> {
 
 /// Makes a session visible to `askfirst memory` in another terminal.
 pub fn listen(session: &Session, state: &Path) -> Option<Listening> {
-    let listening = sessions::listen(state, &session.id, session.controller(), &session.redactor);
+    let log = session.ledger.clone().map(|ledger| ledger as _);
+    let listening =
+        sessions::listen_and_log(state, &session.id, session.controller(), &session.redactor, log);
     if let Err(e) = &listening {
         crate::print::err(&format!("warning: `askfirst memory` cannot see this session: {e}"));
     }

@@ -39,5 +39,6 @@ pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_jso
 pub use migrate::{Migration, Migration as Migrated, migrate};
 pub use places::Places;
 pub use quote::find_closest;
+pub use scalar::parse_duration;
 pub use schema::schema;
 pub use settings::*;

@@ -36,7 +36,8 @@ fn parse_number(text: &str) -> Option<Number> {
 }
 
 /// Parses a duration such as `10m`, `8h`, `30s`, `1d` or `500ms`.
-pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let (count, unit) = split_unit(text)?;
     match unit {
         "ms" => Some(Duration::from_millis(count)),

@@ -24,6 +24,7 @@ pub mod launcher;
 pub mod ledger;
 mod nested;
 pub mod observer;
+pub mod origin;
 pub mod pipeline;
 pub mod random;
 mod recording;

@@ -34,7 +34,12 @@ impl Recording<'_> {
     fn notify(&self, call: &PendingCall, record: &Record, value: Option<&Value>) {
         let Some(observer) = self.observer else { return };
         match record {
-            Record::Session(_) | Record::Requested(_) => {}
+            Record::Session(_)
+            | Record::Requested(_)
+            | Record::Trusted(_)
+            | Record::Revoked(_)
+            | Record::RuleAdded(_)
+            | Record::RuleRemoved(_) => {}
             Record::Decided(entry) => observer.observe(call.call.id, Event::Decided(entry)),
             Record::Executed(entry) => observer.observe(call.call.id, Event::Executed(entry, value)),
         }

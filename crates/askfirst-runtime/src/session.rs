@@ -2,28 +2,30 @@
 //!
 //! The command line, the gateway, the MCP server and Python all open their sessions here.
 
+mod log;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use askfirst::policy::NeedsApproval;
-use askfirst::ports::{Approver, Clock, Durability, Recorder};
-use askfirst::record::{Record, SessionRecord};
+use askfirst::ports::{Approver, Clock};
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
-use askfirst_config::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_ROTATE, Fallback, OnDenial,
-};
+use askfirst_config::{Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, OnDenial, Places};
 use askfirst_display::redact::{BadGlob, Redactor};
 
 use crate::assess::{Decided, Unknown};
 use crate::clock::SystemClock;
 use crate::controller::ApprovalController;
 use crate::launcher::{SandboxLauncher, lacks_required_sandbox, lazy_sandbox_status};
-use crate::ledger::{Ledger, LedgerSettings, SessionId};
+use crate::ledger::{Ledger, SessionId};
 use crate::observer::Observer;
 use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
 use crate::toolset::{ApprovalToolset, Run};
+use log::LogSetup;
+
+pub use log::log_action;
 
 /// A session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +74,8 @@ enum ApproverSource<'a> {
 /// The place of the audit log.
 enum Log {
     Off,
-    /// The config's own place, or this folder.
-    In(PathBuf),
+    /// The config's own place, or the state folder.
+    OfConfig,
     At(PathBuf),
 }
 
@@ -91,6 +93,7 @@ pub struct SessionBuilder<'a> {
     id: Option<String>,
     asking: ApproverSource<'a>,
     log: Log,
+    state: Option<PathBuf>,
     tools: Tools<'a>,
     unknown: Unknown,
     overriding: Option<Arc<dyn NeedsApproval>>,
@@ -136,10 +139,16 @@ impl<'a> SessionBuilder<'a> {
         self
     }
 
-    /// Keeps an audit log: where the config says, or else in the user's state folder.
+    /// Keeps an audit log: where the config says, or else in this state folder.
     #[must_use]
-    pub fn log_in(mut self, state: impl Into<PathBuf>) -> Self {
-        self.log = Log::In(state.into());
+    pub fn log_in(self, state: impl Into<PathBuf>) -> Self {
+        Self { log: Log::OfConfig, ..self.state_in(state) }
+    }
+
+    /// The state folder, in which the head of the audit log is stored; the user's own unless set.
+    #[must_use]
+    pub fn state_in(mut self, state: impl Into<PathBuf>) -> Self {
+        self.state = Some(state.into());
         self
     }
 
@@ -234,24 +243,20 @@ impl<'a> SessionBuilder<'a> {
         let redactor = Arc::new(redactor(&config)?);
         let fresh = SessionId::new(clock.now());
         let id = self.id.unwrap_or_else(|| fresh.to_string());
-        let warnings = warnings(&config, self.mode);
+        let mut warnings = warnings(&config, self.mode);
+        let state = self.state.unwrap_or_else(|| Places::from_env().state);
         let log = match self.log {
             Log::Off => None,
-            Log::In(state) => Some(ledger_path(&config, &state)),
+            Log::OfConfig => Some(ledger_path(&config, &state)),
             Log::At(file) => Some(file),
         };
         let ledger = match log {
             Some(path) => {
-                let ledger = open_log(path, &config, fresh, &redactor, &clock)?;
-                let begun = Record::Session(SessionRecord {
-                    program: format!("askfirst {}", env!("CARGO_PKG_VERSION")),
-                    door: self.front_end.to_owned(),
-                    mode: self.mode,
-                    policy: policy.digest(),
-                    warnings: warnings.clone(),
-                });
-                let written = ledger.record(&begun, Durability::Written);
-                written.map_err(|e| OpenError::AuditLog(e.0))?;
+                let mut start = log::start(self.front_end, self.mode, policy.digest(), warnings);
+                let (config, redactor, clock) = (&config, &redactor, &clock);
+                let setup = LogSetup { path, state, config, session: fresh, redactor, clock };
+                let ledger = log::begin(setup, &mut start)?;
+                warnings = start.warnings;
                 Some(ledger)
             }
             None => None,
@@ -278,7 +283,8 @@ impl<'a> SessionBuilder<'a> {
         if let Some(observer) = self.observer {
             pipeline = pipeline.observer(observer);
         }
-        Ok(Session { id, tools: pipeline, config, clock, ledger, launcher, redactor, warnings })
+        let _log_end = LogEnd(ledger.clone());
+        Ok(Session { id, tools: pipeline, config, clock, ledger, launcher, redactor, warnings, _log_end })
     }
 }
 
@@ -298,20 +304,16 @@ fn controller(
     }
 }
 
-fn open_log(
-    path: PathBuf,
-    config: &Config,
-    session: SessionId,
-    redactor: &Arc<Redactor>,
-    clock: &Arc<dyn Clock>,
-) -> Result<Arc<Ledger>, OpenError> {
-    let settings = LedgerSettings {
-        path,
-        sync: config.main.ledger.sync,
-        rotate: config.main.ledger.rotate.unwrap_or(DEFAULT_ROTATE),
-    };
-    let ledger = Ledger::open(settings, session, Arc::clone(redactor), Arc::clone(clock));
-    ledger.map(Arc::new).map_err(|e| OpenError::AuditLog(e.to_string()))
+/// Stores the head of the audit log when the session is dropped. Other threads may still hold the log itself.
+struct LogEnd(Option<Arc<Ledger>>);
+
+impl Drop for LogEnd {
+    fn drop(&mut self) {
+        if let Some(ledger) = &self.0 {
+            // If this fails, the stored head lags behind.
+            drop(ledger.store_head());
+        }
+    }
 }
 
 /// Everything around the calls of one front end.
@@ -332,6 +334,7 @@ pub struct Session {
     pub redactor: Arc<Redactor>,
     /// What the user should know before the first call.
     pub warnings: Vec<String>,
+    _log_end: LogEnd,
 }
 
 impl Session {
@@ -345,6 +348,7 @@ impl Session {
             id: None,
             asking: ApproverSource::NoOne,
             log: Log::Off,
+            state: None,
             tools: Tools::Config(None),
             unknown: Unknown::Blocked,
             overriding: None,

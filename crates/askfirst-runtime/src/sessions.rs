@@ -1,7 +1,7 @@
 //! Lets another terminal list the memory of running sessions, and revoke single decisions.
 //!
 //! Each session listens on a socket in a folder that only the user can access. A client can list and revoke decisions.
-//! It can never make a session allow more.
+//! It can never make a session allow more. The session logs a revocation before it forgets the decision.
 //! The session redacts secrets before it sends a list, because only the session knows which values its config calls
 //! secret.
 
@@ -9,8 +9,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use askfirst::ports::{Durability, Recorder};
+use askfirst::record::{ProcessOrigin, Record, RevocationRecord};
 use askfirst::{MemoryId, RememberedDecision};
 use askfirst_display::redact::{Mark, Redactor};
 use serde::{Deserialize, Serialize};
@@ -23,7 +26,7 @@ use crate::controller::ApprovalController;
 #[serde(rename_all = "snake_case")]
 enum Ask {
     List,
-    Revoke(MemoryId),
+    Revoke { id: MemoryId, by: ProcessOrigin },
 }
 
 /// The answer of a session.
@@ -32,6 +35,7 @@ enum Ask {
 enum SessionReply {
     Remembered(Vec<RememberedDecision>),
     Revoked(bool),
+    NotLogged(String),
 }
 
 /// The memory of one running session.
@@ -52,6 +56,9 @@ pub enum SessionsError {
     /// The operating system returned an error.
     #[error("cannot use `{}`: {}", .0.display(), .1)]
     Io(PathBuf, std::io::Error),
+    /// The session could not log a revocation, so it still remembers the decision.
+    #[error("{0}")]
+    NotLogged(String),
 }
 
 /// A listening session. Dropping it removes the socket.
@@ -66,11 +73,12 @@ impl Drop for Listening {
     }
 }
 
+const FOLDER: &str = "sessions";
 const SUFFIX: &str = ".sock";
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_LINE: u64 = 16 << 20;
 
-/// Makes a session answer on a socket below `state`. `redactor` removes secrets from its answers.
+/// Makes a session without an audit log answer on a socket below `state`. `redactor` removes secrets from its answers.
 ///
 /// # Errors
 /// Fails if other users can access the folder, or if the socket cannot be created.
@@ -80,7 +88,22 @@ pub fn listen(
     controller: &ApprovalController,
     redactor: &Redactor,
 ) -> Result<Listening, SessionsError> {
-    let folder = own_folder(state)?;
+    listen_and_log(state, session, controller, redactor, None)
+}
+
+/// Makes a session answer on a socket below `state`. `redactor` removes secrets from its answers. The session logs
+/// revocations with `recorder`.
+///
+/// # Errors
+/// Fails if other users can access the folder, or if the socket cannot be created.
+pub fn listen_and_log(
+    state: &Path,
+    session: &str,
+    controller: &ApprovalController,
+    redactor: &Redactor,
+    recorder: Option<Arc<dyn Recorder>>,
+) -> Result<Listening, SessionsError> {
+    let folder = own_folder(state, FOLDER)?;
     let socket = folder.join(format!("{session}{SUFFIX}"));
     let listener = UnixListener::bind(&socket).map_err(|e| SessionsError::Io(socket.clone(), e))?;
     let (controller, redactor) = (controller.clone(), redactor.clone());
@@ -89,7 +112,7 @@ pub fn listen(
             if rustix::net::sockopt::socket_peercred(&stream)
                 .is_ok_and(|peer| peer.uid == rustix::process::geteuid())
             {
-                drop(answer(&stream, &controller, &redactor));
+                drop(answer(&stream, &controller, &redactor, recorder.as_deref()));
             }
         }
     };
@@ -98,7 +121,12 @@ pub fn listen(
     Ok(Listening { socket })
 }
 
-fn answer(stream: &UnixStream, controller: &ApprovalController, redactor: &Redactor) -> std::io::Result<()> {
+fn answer(
+    stream: &UnixStream,
+    controller: &ApprovalController,
+    redactor: &Redactor,
+    recorder: Option<&dyn Recorder>,
+) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let said = match read::<Ask>(stream)? {
@@ -106,9 +134,34 @@ fn answer(stream: &UnixStream, controller: &ApprovalController, redactor: &Redac
             let told = controller.remembered().into_iter().map(|entry| without_secrets(entry, redactor));
             SessionReply::Remembered(told.collect())
         }
-        Ask::Revoke(id) => SessionReply::Revoked(controller.revoke(id)),
+        Ask::Revoke { id, by } => {
+            let found = controller.remembered().into_iter().find(|entry| entry.id == id);
+            let logged = match (found.map(|entry| without_secrets(entry, redactor)), recorder) {
+                (Some(entry), Some(recorder)) => log_revocation(entry, by, recorder),
+                (None, _) | (_, None) => Ok(()),
+            };
+            match logged {
+                Ok(()) => SessionReply::Revoked(controller.revoke(id)),
+                Err(why) => SessionReply::NotLogged(why),
+            }
+        }
     };
     write(stream, &said)
+}
+
+fn log_revocation(
+    entry: RememberedDecision,
+    by: ProcessOrigin,
+    recorder: &dyn Recorder,
+) -> Result<(), String> {
+    let record = Record::Revoked(RevocationRecord {
+        memory_id: entry.id.0,
+        tool_name: entry.tool_name,
+        description: entry.description,
+        approved: entry.decision.approved,
+        by,
+    });
+    recorder.record(&record, Durability::Synced).map_err(|e| e.0)
 }
 
 fn without_secrets(mut entry: RememberedDecision, redactor: &Redactor) -> RememberedDecision {
@@ -138,7 +191,7 @@ fn without_secrets(mut entry: RememberedDecision, redactor: &Redactor) -> Rememb
 pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
     let found = running(state)?.into_iter().filter_map(|(session, socket)| match ask(&socket, &Ask::List) {
         Ok(SessionReply::Remembered(remembered)) => Some(SessionMemory { session, remembered }),
-        Ok(SessionReply::Revoked(_)) | Err(_) => None,
+        Ok(SessionReply::Revoked(_) | SessionReply::NotLogged(_)) | Err(_) => None,
     });
     Ok(found.collect())
 }
@@ -146,15 +199,18 @@ pub fn list(state: &Path) -> Result<Vec<SessionMemory>, SessionsError> {
 /// Makes a session forget one decision. Returns whether the decision existed.
 ///
 /// # Errors
-/// Fails if other users can access the folder, or if it cannot be read.
+/// Fails if other users can access the folder, if it cannot be read, or if the session cannot log the revocation.
 pub fn revoke(state: &Path, session: &str, id: MemoryId) -> Result<bool, SessionsError> {
     let socket = running(state)?.into_iter().find(|(name, _)| name == session).map(|(_, socket)| socket);
-    let said = socket.map(|socket| ask(&socket, &Ask::Revoke(id)));
-    Ok(matches!(said, Some(Ok(SessionReply::Revoked(true)))))
+    let by = crate::origin::of_this_process();
+    match socket.map(|socket| ask(&socket, &Ask::Revoke { id, by })) {
+        Some(Ok(SessionReply::NotLogged(why))) => Err(SessionsError::NotLogged(why)),
+        said => Ok(matches!(said, Some(Ok(SessionReply::Revoked(true))))),
+    }
 }
 
 fn running(state: &Path) -> Result<Vec<(String, PathBuf)>, SessionsError> {
-    let folder = own_folder(state)?;
+    let folder = own_folder(state, FOLDER)?;
     let entries = std::fs::read_dir(&folder).map_err(|e| SessionsError::Io(folder.clone(), e))?;
     let name = |path: &Path| Some(path.file_name()?.to_str()?.strip_suffix(SUFFIX)?.to_owned());
     let mut found: Vec<(String, PathBuf)> = Vec::new();
@@ -191,9 +247,9 @@ fn write(mut stream: &UnixStream, value: &impl Serialize) -> std::io::Result<()>
     stream.write_all(line.as_bytes())
 }
 
-/// Returns the folder of the sockets, and creates it if needed. Fails if other users can access it.
-fn own_folder(state: &Path) -> Result<PathBuf, SessionsError> {
-    let folder = state.join("sessions");
+/// Returns a folder below the state folder, and creates it if needed. Fails if other users can access it.
+pub(crate) fn own_folder(state: &Path, name: &str) -> Result<PathBuf, SessionsError> {
+    let folder = state.join(name);
     let io = |e| SessionsError::Io(folder.clone(), e);
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(io)?;
     let metadata = std::fs::symlink_metadata(&folder).map_err(io)?;

@@ -29,6 +29,14 @@ pub enum Record {
     Decided(Box<DecidedRecord>),
     /// A call ran and ended.
     Executed(ExecutedRecord),
+    /// A person trusted a project's config.
+    Trusted(TrustRecord),
+    /// A person revoked a remembered decision.
+    Revoked(RevocationRecord),
+    /// A person added a rule of their own for a project.
+    RuleAdded(RuleRecord),
+    /// A person removed such a rule.
+    RuleRemoved(RuleRecord),
 }
 
 /// The entry for the start of a session.
@@ -45,6 +53,33 @@ pub struct SessionRecord {
     /// Warnings about protections that are missing or turned off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Who started the session, and where. Older logs lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<ProcessOrigin>,
+}
+
+/// The user, the host and the terminal of a process, as the operating system reports them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessOrigin {
+    /// The number of the user.
+    pub uid: u32,
+    /// The name of the user, if the machine's own list of users has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The name of the machine.
+    pub host: String,
+    /// The path of the terminal, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<String>,
+}
+
+impl std::fmt::Display for ProcessOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.user {
+            Some(user) => write!(f, "{user} (uid {}) on {}", self.uid, self.host),
+            None => write!(f, "uid {} on {}", self.uid, self.host),
+        }
+    }
 }
 
 /// The entry for a call, without the arguments that must not be recorded.
@@ -150,6 +185,43 @@ pub struct ExecutedRecord {
     pub walled: Option<SandboxReport>,
     /// How long the call ran, in milliseconds.
     pub took_ms: u64,
+}
+
+/// The entry for a config that a person trusted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrustRecord {
+    /// The path of the config.
+    pub file: String,
+    /// The digest of its content.
+    pub digest: Digest,
+    /// What the config loosens, as the person saw it.
+    pub loosens: Vec<String>,
+}
+
+/// The entry for a remembered decision that a person revoked. The session that forgets the decision writes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RevocationRecord {
+    /// The number of the decision in the session.
+    pub memory_id: u64,
+    /// The tool of the calls that the decision covered.
+    pub tool_name: String,
+    /// The description of those calls.
+    pub description: String,
+    /// Whether the decision had approved them.
+    pub approved: bool,
+    /// The process that revoked it, as that process reports itself.
+    pub by: ProcessOrigin,
+}
+
+/// The entry for a rule that a person keeps for one project, outside of the project's files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RuleRecord {
+    /// The real path of the project's folder.
+    pub project: String,
+    /// The tool that the rule is about: a name or a glob.
+    pub tool_name: String,
+    /// The rule in words, as the person saw it.
+    pub rule: String,
 }
 
 /// How a call ended.

@@ -88,7 +88,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     out("");
     out("Decisions and results, from the audit log:");
     if let Some(ledger) = &session.ledger {
-        crate::commands::log::print_entries(ledger.path(), usize::MAX)?;
+        crate::commands::log::print_all(ledger.path())?;
     }
     out("");
     let next = "run askfirst init to write a config for your own folder (see docs/guide/first-config.md). Test it with \

@@ -1,226 +1,251 @@
-//! `log`: lists the calls in the audit log, shows one call with everything about it, and verifies the audit log.
+//! `log`: lists the calls in the audit log, shows one call, and verifies the audit log.
 
-use std::collections::BTreeMap;
+mod csv;
+mod row;
+mod show;
+
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use askfirst::Cause;
-use askfirst_config::Places;
-use askfirst_display::escape::escaped_line;
-use askfirst_runtime::ledger::{Entry, Filter, find, read, verify as check};
+use askfirst::Timestamp;
+use askfirst::record::SessionRecord;
+use askfirst::when::Glob;
+use askfirst_config::{Places, parse_duration};
+use askfirst_runtime::ledger::{
+    Entries, Entry, Filter, ReadFault, Refresh, parse_utc, read, rfc3339, verify_with_head,
+};
 use askfirst_runtime::tools::catalog::ledger_path;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::args::Common;
+use crate::args::{Common, LogCommand, LogFlags};
+use crate::commands::run::line::layout;
 use crate::exit::Exit;
-use crate::print::{counted, err, out, rows_of};
+use crate::print::{counted, err, is_read_for, out};
 use crate::session::read_config;
+use row::{LogRow, LogRows, Newest, short};
 
-/// The minimum width of the last column. With less space, the whole row is wrapped.
-const WHY: usize = 16;
+/// How many calls or entries are listed if no flag says otherwise.
+const LAST: usize = 20;
 
-/// Prints the newest calls, one per line.
-pub fn list(common: &Common, last: usize) -> anyhow::Result<Exit> {
-    let path = path(common)?;
+/// How often `--follow` looks for new entries.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Shows one call, or verifies the audit log.
+pub fn command(common: &Common, command: &LogCommand, flags: &LogFlags) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        *flags == LogFlags::default(),
+        "the flags that select calls belong to `askfirst log` without a subcommand"
+    );
+    let (path, state) = place(common)?;
+    match command {
+        LogCommand::Verify { expect } => verify(common, &path, &state, expect.as_deref()),
+        LogCommand::Show { id, all } => show::show(common, &path, id, *all),
+    }
+}
+
+/// Lists the newest calls or entries. With `--follow`, goes on until standard output is closed.
+pub fn list(common: &Common, flags: &LogFlags) -> anyhow::Result<Exit> {
+    let (path, state) = place(common)?;
+    let filter = filter(flags)?;
+    let mut printer = Printer::new(common, flags, filter);
+    let mut exit = Exit::Done;
     if !path.exists() {
-        err(&format!("no audit log yet at `{}`", path.display()));
-        return Ok(Exit::Done);
-    }
-    if common.json {
-        let mut newest = std::collections::VecDeque::new();
-        for entry in read(&path, Filter::default())? {
-            match entry {
-                Ok(entry) => newest.push_back(as_json(&entry)),
-                Err(fault) => err(&format!("warning: {fault}")),
-            }
-            if newest.len() > last {
-                newest.pop_front();
+        // If someone removed the log, its stored head is still there.
+        let faults = verify_with_head(&path, None, &state).map(|found| found.faults).unwrap_or_default();
+        faults.iter().for_each(|fault| err(&format!("warning: {fault}")));
+        if faults.is_empty() {
+            err(&format!("no audit log yet at `{}`", path.display()));
+        } else {
+            exit = Exit::ToolFailed;
+        }
+        while !path.exists() {
+            if !flags.follow || !is_read_for(POLL) {
+                return Ok(exit);
             }
         }
-        newest.iter().for_each(crate::print::json);
-        return Ok(Exit::Done);
     }
-    print_entries(&path, last)?;
-    Ok(Exit::Done)
+    let mut entries = read(&path, printer.filter_of_entries())?;
+    entries.by_ref().for_each(|entry| printer.add(entry));
+    printer.end();
+    if flags.follow {
+        follow(&mut entries, &mut printer);
+    }
+    Ok(exit)
 }
 
-/// A call, as read from its entries.
-#[derive(Default)]
-struct LoggedCall {
-    at: String,
-    tool: String,
-    decided: Option<(bool, String, String)>,
-    ended: Option<String>,
-    /// The ID of the edited call that replaced it.
-    became: Option<String>,
+/// Prints what is written from now on, until standard output is closed.
+fn follow(entries: &mut Entries, printer: &mut Printer) {
+    let mut failed = String::new();
+    while is_read_for(POLL) {
+        match entries.refresh() {
+            Ok(Refresh::Same) => {}
+            Ok(fresh @ (Refresh::Grown | Refresh::Replaced)) => {
+                if fresh == Refresh::Replaced {
+                    err("warning: the file of the audit log was cut or replaced");
+                }
+                failed.clear();
+                entries.by_ref().for_each(|entry| printer.add(entry));
+            }
+            Err(e) if e.to_string() == failed => {}
+            Err(e) => {
+                failed = e.to_string();
+                err(&format!("warning: {failed}"));
+            }
+        }
+    }
 }
 
-/// Prints calls, one per line, newest last.
-pub fn print_entries(path: &Path, last: usize) -> anyhow::Result<()> {
-    // Two programs may use the same session name, so a call id alone is not unique.
-    let mut calls: BTreeMap<u64, ((String, String), LoggedCall)> = BTreeMap::new();
-    let mut of: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for entry in read(path, Filter::default())? {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(fault) => {
-                err(&format!("warning: {fault}"));
-                continue;
-            }
-        };
-        let Some(id) = entry.call_id().map(str::to_owned) else { continue };
-        let here = |id: &str| (entry.session.clone(), id.to_owned());
-        let from =
-            entry.fields.get("edited_from").and_then(Value::as_str).and_then(|from| of.get(&here(from)));
-        if let Some((_, call)) = from.and_then(|first| calls.get_mut(first)) {
-            call.became = Some(id.clone());
-        }
-        let first = *of.entry(here(&id)).or_insert(entry.seq);
-        let (_, call) = calls.entry(first).or_insert_with(|| (here(&id), LoggedCall::default()));
-        add_entry(call, &entry);
-        if calls.len() > last
-            && let Some((_, (gone, _))) = calls.pop_first()
-        {
-            of.remove(&gone);
-        }
-    }
-    for ((_, id), call) in calls.values() {
-        let (word, why) = match (&call.decided, &call.ended) {
-            (None, _) => match &call.became {
-                Some(other) => ("edited", format!("by person: see {}", short(other))),
-                None => ("waiting", "no decision was logged".to_owned()),
-            },
-            (Some((false, cause, why)), _) => ("refused", format!("{cause}: {why}")),
-            (Some((true, cause, _)), None) => ("began", format!("{cause}: its end was not logged")),
-            (Some((true, cause, _)), Some(ended)) if ended == "done" => ("ran", format!("by {cause}")),
-            (Some((true, cause, _)), Some(ended)) => ("ran", format!("by {cause}: {ended}")),
-        };
-        let time = call.at.get(..19).unwrap_or(&call.at).replace('T', " ");
-        row(&format!("{time}  {:<10} {word:<8} {:<20} ", short(id), call.tool), &why);
-    }
+/// Prints all calls of an audit log.
+pub fn print_all(path: &Path) -> anyhow::Result<()> {
+    let mut printer = Printer::of(Format::Rows { header: String::new() }, Filter::default(), None);
+    read(path, Filter::default())?.for_each(|entry| printer.add(entry));
+    printer.end();
     Ok(())
 }
 
-/// Prints a call on one line. On a terminal, wraps it to as many lines as it needs.
-fn row(head: &str, why: &str) {
-    let columns = askfirst_terminal::columns();
-    let room = columns.saturating_sub(head.len() + 1);
-    match std::io::stdout().is_terminal() {
-        false => out(&format!("{head}{why}")),
-        true if room < WHY => {
-            let rows = rows_of(&escaped_line(&format!("{head}{why}")), columns.saturating_sub(5));
-            for (at, row) in rows.iter().enumerate() {
-                out(&if at == 0 { row.clone() } else { format!("    {row}") });
+/// How calls are printed.
+enum Format {
+    /// Rows for a person, below a header that says who started the session. The header is the last one printed.
+    Rows { header: String },
+    /// One row of CSV for each call.
+    Csv,
+    /// The entries, one line of JSON each.
+    Json,
+}
+
+/// Prints the calls or entries that a filter selects.
+struct Printer {
+    format: Format,
+    filter: Filter,
+    rows: LogRows,
+    newest_rows: Newest<LogRow>,
+    newest_entries: Newest<Value>,
+}
+
+impl Printer {
+    fn new(common: &Common, flags: &LogFlags, filter: Filter) -> Self {
+        let all = flags.csv || flags.since.is_some();
+        let last = flags.last.or((!all).then_some(LAST));
+        let format = match (common.json, flags.csv) {
+            (true, _) => Format::Json,
+            (false, true) => Format::Csv,
+            (false, false) => Format::Rows { header: String::new() },
+        };
+        if flags.csv {
+            crate::print::csv(&csv::header());
+        }
+        Self::of(format, filter, last)
+    }
+
+    fn of(format: Format, filter: Filter, last: Option<usize>) -> Self {
+        let (newest_rows, newest_entries) = (Newest::new(last), Newest::new(last));
+        Self { format, filter, rows: LogRows::default(), newest_rows, newest_entries }
+    }
+
+    /// Returns the filter for the entries. A row needs all entries of its call, and is then filtered itself.
+    fn filter_of_entries(&self) -> Filter {
+        match self.format {
+            Format::Json => self.filter.clone(),
+            Format::Rows { .. } | Format::Csv => {
+                Filter { since: None, refused: false, ..self.filter.clone() }
             }
         }
-        true => {
-            let why = escaped_line(why).split_whitespace().collect::<Vec<_>>().join(" ");
-            let first = rows_of(&why, room).into_iter().next().unwrap_or_default();
-            out(&format!("{head}{first}"));
-            let rest = why.strip_prefix(&first).unwrap_or(&why).trim_start();
-            rows_of(rest, columns.saturating_sub(5)).iter().for_each(|row| out(&format!("    {row}")));
+    }
+
+    fn wants(&self, row: &LogRow) -> bool {
+        self.filter.since.is_none_or(|since| rfc3339(since) <= row.until)
+            && (!self.filter.refused || row.is_refused())
+    }
+
+    fn add(&mut self, entry: Result<Entry, ReadFault>) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(fault) => return err(&format!("warning: {fault}")),
+        };
+        match self.format {
+            Format::Json => {
+                self.newest_entries.push(as_json(&entry)).iter().for_each(crate::print::json);
+            }
+            Format::Rows { .. } | Format::Csv => {
+                for row in self.rows.add(entry) {
+                    if self.wants(&row)
+                        && let Some(row) = self.newest_rows.push(row)
+                    {
+                        self.print(&row);
+                    }
+                }
+            }
         }
+    }
+
+    /// Prints the newest calls, and those that have not ended. From now on, a call is printed when it ends.
+    fn end(&mut self) {
+        let open: Vec<LogRow> = self.rows.open().filter(|row| self.wants(row)).cloned().collect();
+        let rows = self.newest_rows.end(open);
+        rows.iter().for_each(|row| self.print(row));
+        self.newest_entries.end(Vec::new()).iter().for_each(crate::print::json);
+    }
+
+    fn print(&mut self, row: &LogRow) {
+        let Format::Rows { header } = &mut self.format else { return crate::print::csv(&csv::row(row)) };
+        let (date, time) = row.until.split_once('T').unwrap_or(("", &row.until));
+        let about = format!("{date} UTC  {}", who(row.start.as_deref()));
+        if *header != about {
+            out(&about);
+            *header = about;
+        }
+        let (word, rest) = row.status();
+        let (time, by) = (time.get(..8).unwrap_or(time), row.decider());
+        let head = format!("  {time}  {:<10} {word:<8} {by:<8}  ", short(&row.call_id));
+        layout(&head, &row.what, "", &rest, askfirst_terminal::columns()).iter().for_each(|row| out(row));
     }
 }
 
-/// Returns the end of a call's id, which is enough to distinguish sessions. `log show` accepts it.
-fn short(id: &str) -> &str {
-    let number = id.rfind('-').unwrap_or_default();
-    let start = id.char_indices().map(|(at, _)| at).rfind(|at| at + 6 <= number);
-    start.and_then(|start| id.get(start..)).unwrap_or(id)
+/// Returns the columns of the terminal, if standard output is one.
+fn columns() -> Option<usize> {
+    std::io::stdout().is_terminal().then(askfirst_terminal::columns)
 }
 
-/// Adds the data of one entry to its call.
-fn add_entry(call: &mut LoggedCall, entry: &Entry) {
-    let text = |key: &str| entry.fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    call.at.clone_from(&entry.at);
-    if let Some(tool) = entry.tool_name() {
-        tool.clone_into(&mut call.tool);
-    }
-    match entry.kind.as_str() {
-        "decided" => {
-            let approved = entry.fields.get("approved") == Some(&Value::Bool(true));
-            let refusal = entry.fields.get("refusal");
-            let of_refusal = |key| refusal.and_then(|refusal| refusal.get(key)).and_then(Value::as_str);
-            let note = of_refusal("note").map(|note| format!(": {note}")).unwrap_or_default();
-            let why = format!("{}{note}", of_refusal("reason").unwrap_or_default());
-            let cause = entry.fields.get("cause").and_then(|cause| Cause::deserialize(cause).ok());
-            let cause = cause.map_or_else(|| text("cause"), |cause| cause.to_string());
-            call.decided = Some((approved, cause, why));
-        }
-        "executed" => call.ended = Some(text("ended")),
-        _ => {}
-    }
+/// Names the user, the host, the front end and the terminal of a session.
+fn who(start: Option<&SessionRecord>) -> String {
+    let Some(start) = start else { return "a session whose start is not in the log".to_owned() };
+    let origin = start.origin.as_ref();
+    let user = origin.map(|origin| format!("{origin}, ")).unwrap_or_default();
+    let terminal = origin.and_then(|origin| origin.terminal.as_ref());
+    let terminal = terminal.map(|terminal| format!(" at {terminal}")).unwrap_or_default();
+    format!("{user}{}{terminal}", start.door)
 }
 
-/// Prints everything about one call.
-pub fn show(common: &Common, id: &str) -> anyhow::Result<Exit> {
-    let path = path(common)?;
-    let whole = whole_id(&path, id)?;
-    let found = find(&path, &whole)?;
-    if found.is_empty() {
-        anyhow::bail!("no call `{id}` in the audit log; hint: use `askfirst log` to list calls");
+fn filter(flags: &LogFlags) -> anyhow::Result<Filter> {
+    if let Some(tool) = &flags.tool {
+        Glob::of_names(tool).context("invalid `--tool`")?;
     }
-    for entry in &found {
-        if common.json {
-            crate::print::json(&as_json(entry));
-            continue;
-        }
-        out(&format!("{} ({}:{})", entry.kind, entry.file.display(), entry.line));
-        out(&format!("  at: {}", entry.at));
-        if found.iter().any(|other| other.session != entry.session) {
-            out(&format!("  session: {}", entry.session));
-        }
-        for (key, value) in entry.fields.iter().filter(|(key, _)| *key != "call_id") {
-            print_value(key, value, 1);
-        }
-    }
-    Ok(Exit::Done)
+    Ok(Filter {
+        session: flags.session.clone(),
+        tool: flags.tool.clone(),
+        since: flags.since.as_deref().map(since).transpose()?,
+        refused: flags.refused,
+        ..Filter::default()
+    })
 }
 
-/// Returns the full id for the end of an id. Fails if several ids match.
-fn whole_id(path: &Path, id: &str) -> anyhow::Result<String> {
-    let entries = read(path, Filter::default())?.filter_map(Result::ok);
-    let ids: std::collections::BTreeSet<String> = entries
-        .filter_map(|entry| entry.call_id().filter(|known| known.ends_with(id)).map(str::to_owned))
-        .collect();
-    match ids.iter().collect::<Vec<_>>().as_slice() {
-        [] => Ok(id.to_owned()),
-        [one] => Ok((*one).clone()),
-        _ if ids.contains(id) => Ok(id.to_owned()),
-        several => anyhow::bail!("`{id}` matches {} calls; hint: give more of the ID", several.len()),
-    }
+/// Parses a duration before now, or a date.
+fn since(text: &str) -> anyhow::Result<Timestamp> {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let ago = parse_duration(text).map(|ago| Timestamp(0).after(now.saturating_sub(ago)));
+    ago.or_else(|| parse_utc(text)).with_context(|| {
+        format!(
+            "invalid time `{text}`; hint: use a duration such as `2h` or `3d`, or a date such as `2026-11-18`"
+        )
+    })
 }
 
-fn print_value(key: &str, value: &Value, depth: usize) {
-    let indent = "  ".repeat(depth);
-    match value {
-        Value::Object(map) if !map.is_empty() => {
-            out(&format!("{indent}{key}:"));
-            map.iter().for_each(|(key, value)| print_value(key, value, depth + 1));
-        }
-        Value::Array(items) if !items.is_empty() => {
-            out(&format!("{indent}{key}:"));
-            items.iter().for_each(|value| print_value("-", value, depth + 1));
-        }
-        Value::String(text) if text.contains('\n') => {
-            out(&format!("{indent}{key}:"));
-            text.lines().for_each(|line| out(&format!("{indent}  │ {line}")));
-        }
-        Value::String(text) => out(&format!("{indent}{key}: {text}")),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            out(&format!("{indent}{key}: {value}"));
-        }
-    }
-}
-
-/// Verifies the audit log.
-pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
-    let path = path(common)?;
+/// Verifies the audit log, and compares it with its stored head.
+fn verify(common: &Common, path: &Path, state: &Path, expect: Option<&str>) -> anyhow::Result<Exit> {
     let expect = expect.map(str::parse).transpose().context("invalid hash in `--expect`")?;
-    let found = check(&path, expect)?;
+    let found = verify_with_head(path, expect, state)?;
     if common.json {
         let faults: Vec<_> = found
             .faults
@@ -229,7 +254,8 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
             .collect();
         crate::print::json(&json!({
             "holds": found.holds(), "files": found.files, "entries": found.entries, "first": found.first,
-            "last": found.last, "head": found.head, "torn": found.torn, "faults": faults, "covers": found.covers,
+            "last": found.last, "head": found.head, "stored_head": found.stored, "torn": found.torn,
+            "faults": faults, "covers": found.covers,
         }));
     } else {
         for fault in &found.faults {
@@ -252,12 +278,25 @@ pub fn verify(common: &Common, expect: Option<&str>) -> anyhow::Result<Exit> {
     Ok(if found.holds() { Exit::Done } else { Exit::ToolFailed })
 }
 
-fn path(common: &Common) -> anyhow::Result<PathBuf> {
-    Ok(ledger_path(&read_config(common)?, &Places::from_env().state))
+/// Returns the path of the audit log and the state folder.
+fn place(common: &Common) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let state = Places::from_env().state;
+    Ok((ledger_path(&read_config(common)?, &state), state))
 }
 
+/// Returns an entry as JSON, with the user, the host, the terminal and the front end of its session.
 fn as_json(entry: &Entry) -> Value {
     let mut fields = entry.fields.clone();
+    if let Some(start) = &entry.session_start {
+        let mut origin = json!(start.origin);
+        if origin.is_null() {
+            origin = json!({});
+        }
+        if let Some(origin) = origin.as_object_mut() {
+            origin.insert("front_end".to_owned(), json!(start.door));
+        }
+        fields.insert("origin".to_owned(), origin);
+    }
     let more = [
         ("seq", json!(entry.seq)),
         ("at", json!(entry.at)),

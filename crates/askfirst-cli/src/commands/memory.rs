@@ -3,12 +3,13 @@
 use askfirst::MemoryId;
 use askfirst_config::Places;
 use askfirst_display::time::time_of_day;
-use askfirst_runtime::sessions;
+use askfirst_runtime::sessions::{self, SessionsError};
 use serde_json::json;
 
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, out};
+use crate::report::Unrecorded;
 
 /// Lists the remembered decisions.
 pub fn list(common: &Common) -> anyhow::Result<Exit> {
@@ -46,7 +47,11 @@ pub fn revoke(common: &Common, id: &str) -> anyhow::Result<Exit> {
     let Some((session, number)) = named else {
         anyhow::bail!("invalid ID `{id}`; hint: use `askfirst memory` to list decisions");
     };
-    let revoked = sessions::revoke(&Places::from_env().state, session, MemoryId(number))?;
+    let revoked = sessions::revoke(&Places::from_env().state, session, MemoryId(number));
+    let revoked = revoked.map_err(|error| match error {
+        SessionsError::NotLogged(why) => anyhow::Error::new(Unrecorded(why)),
+        error @ (SessionsError::NotOurs(_) | SessionsError::Io(..)) => error.into(),
+    })?;
     if common.json {
         crate::print::json(&json!({"id": id, "revoked": revoked}));
     } else {

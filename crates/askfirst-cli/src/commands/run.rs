@@ -1,7 +1,7 @@
 //! `run`: runs a list of calls in one session. It judges adjacent lines with the same `batch_id` before it asks about the
 //! first. It prints each call as soon as it ends. After a stop, it lists the calls that did not run.
 
-mod line;
+pub mod line;
 pub mod live;
 
 use std::io::{BufRead, BufReader, IsTerminal};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use askfirst::record::{Record, TrustRecord};
 use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
 use askfirst_config::{Layer, LoadOptions, PROJECT_FILE, Places, trust as trusting};
 use askfirst_runtime::ApprovalController;
@@ -12,7 +13,7 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::read_config;
+use crate::session::{log_action, read_config};
 
 /// Asks at the terminal whether to trust the project's config.
 pub fn trust(common: &Common) -> anyhow::Result<Exit> {
@@ -32,13 +33,13 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
     })?;
     let text = trusting::read_text(&file.path, file.digest)?;
     let loosens = trusting::loosens(&config, &with);
-    let loosens = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
+    let said = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
     let mut facts = vec![Fact::new("config", file.path.display().to_string())];
     let presentation = match trusting::trusted_text(&places, &file.path) {
-        None => ApprovalPresentation::new(PresentationKind::Text, loosens),
+        None => ApprovalPresentation::new(PresentationKind::Text, said),
         Some(before) => {
             facts.push(Fact::new("changed", "since you last trusted it: see the diff"));
-            facts.push(Fact::new("loosens", loosens));
+            facts.push(Fact::new("loosens", said));
             difference(&before, &text)
         }
     };
@@ -66,6 +67,9 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         out(&format!("not trusted ({})", decision.cause));
         return Ok(Exit::of_cause(decision.cause));
     }
+    let action =
+        Record::Trusted(TrustRecord { file: file.path.display().to_string(), digest: file.digest, loosens });
+    log_action(&config, &places, "trust", &action)?;
     trusting::record_text(&places, &file.path, &text)?;
     out(&format!("trusted: {} ({})", file.path.display(), file.digest.short()));
     Ok(Exit::Done)

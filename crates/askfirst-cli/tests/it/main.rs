@@ -15,6 +15,7 @@ mod faults;
 mod first_hour;
 mod guide;
 mod init;
+mod log;
 mod mcp;
 mod memory;
 mod names;

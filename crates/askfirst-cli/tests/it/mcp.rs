@@ -101,9 +101,9 @@ fn gateway_with_several_servers_logs_all_calls() {
     assert!(printed.contains(r#"{\"n\": 1}"#) && printed.contains(r#"{\"n\": 2}"#), "{printed} {complaint}");
     let (_, log, _) = place.run(&["--config", "c.yaml", "log"]);
     assert!(log.contains("mcp__srv__echo") && log.contains("mcp__other__echo"), "{log}");
-    for line in log.lines() {
-        let id = line.split_whitespace().nth(2).unwrap();
-        let (_, shown, _) = place.run(&["--config", "c.yaml", "log", "show", id]);
+    for line in log.lines().skip(1) {
+        let id = line.split_whitespace().nth(1).unwrap();
+        let (_, shown, _) = place.run(&["--config", "c.yaml", "log", "show", id, "--all"]);
         assert_eq!(
             (shown.matches("decided (").count(), shown.matches("executed (").count()),
             (1, 1),

@@ -168,6 +168,8 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     let id = format!("{}:{}", sessions[0]["session"].as_str().unwrap(), entry["id"]);
     assert_eq!(place.run(&["memory", "revoke", &id]).0, 0);
     assert_eq!(place.run(&["memory", "revoke", &id]).0, 2);
+    let (_, listed, _) = place.run(&["log", "--config", "c.yaml"]);
+    assert_eq!(listed.matches("revoked  person    yes to note: ").count(), 1, "{listed}");
     terminal.press("y");
     terminal.wait_for("approved once");
     let page = terminal.press("n");
@@ -177,6 +179,26 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     assert_eq!(place.run(&["memory"]).1.trim(), "no remembered decisions (0 running sessions)");
     let (code, printed, _) = place.run(&["log", "verify", "--config", "c.yaml"]);
     assert_eq!(code, 0, "{printed}");
+}
+
+#[test]
+fn revocation_that_cannot_be_logged_does_not_happen() {
+    let place = Place::new(CONFIG);
+    calls(&place, &["one", "two"]);
+    let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
+    terminal.press("s");
+    terminal.wait_for("approved for the session");
+    terminal.wait_for("echo -- two");
+    let memory = || serde_json::from_str::<serde_json::Value>(&place.run(&["memory", "--json"]).1).unwrap();
+    let sessions = memory();
+    let id = format!("{}:{}", sessions[0]["session"].as_str().unwrap(), sessions[0]["remembered"][0]["id"]);
+    let log = place.path().join("state/askfirst/ledger.jsonl");
+    std::fs::remove_file(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    let (code, _, complaint) = place.run(&["memory", "revoke", &id]);
+    assert!(code == 6 && complaint.contains("cannot write the audit log"), "{complaint}");
+    assert_eq!(memory()[0]["remembered"].as_array().unwrap().len(), 1);
+    terminal.kill();
 }
 
 #[test]
@@ -280,11 +302,23 @@ fn project_trust_needs_a_person_and_ends_on_a_change() {
     terminal.press("e");
     assert_eq!(terminal.end().0, 4, "an edited request is another request");
     assert_eq!(verdict(), "ask");
+    // What cannot be logged does not happen.
+    let log = place.path().join("state/askfirst/ledger.jsonl");
+    std::fs::create_dir_all(&log).unwrap();
+    let mut terminal = Terminal::start(&place, &["trust"]);
+    terminal.press("y");
+    let (code, rest) = terminal.end();
+    assert!(code == 6 && rest.contains("cannot write the audit log"), "{rest}");
+    assert_eq!(verdict(), "ask");
+    std::fs::remove_dir(&log).unwrap();
     let mut terminal = Terminal::start(&place, &["trust"]);
     terminal.press("y");
     let (code, rest) = terminal.end();
     assert_eq!(code, 0, "{rest}");
     assert_eq!(verdict(), "allow");
+    let (_, listed, _) = place.run(&["log"]);
+    assert!(listed.lines().next().unwrap().contains(", trust at /dev/pts/"), "{listed}");
+    assert!(listed.contains("trusted  person    ") && listed.lines().count() == 2, "{listed}");
     std::fs::write(
         &project,
         "version: 1\ntools: { lookup: { approval: none }, other: { approval: none } }\n",

@@ -155,7 +155,12 @@ fn call_of(record: &Record) -> Option<&CallRecord> {
     match record {
         Record::Requested(call) => Some(call),
         Record::Decided(decided) => Some(&decided.call),
-        Record::Session(_) | Record::Executed(_) => None,
+        Record::Session(_)
+        | Record::Executed(_)
+        | Record::Trusted(_)
+        | Record::Revoked(_)
+        | Record::RuleAdded(_)
+        | Record::RuleRemoved(_) => None,
     }
 }
 
@@ -163,14 +168,25 @@ fn call_of_mut(record: &mut Record) -> Option<&mut CallRecord> {
     match record {
         Record::Requested(call) => Some(call),
         Record::Decided(decided) => Some(&mut decided.call),
-        Record::Session(_) | Record::Executed(_) => None,
+        Record::Session(_)
+        | Record::Executed(_)
+        | Record::Trusted(_)
+        | Record::Revoked(_)
+        | Record::RuleAdded(_)
+        | Record::RuleRemoved(_) => None,
     }
 }
 
 fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
     let edited = match record {
         Record::Decided(decided) => decided.decision.as_ref().and_then(|d| d.edited_args.as_ref()),
-        Record::Session(_) | Record::Requested(_) | Record::Executed(_) => None,
+        Record::Session(_)
+        | Record::Requested(_)
+        | Record::Executed(_)
+        | Record::Trusted(_)
+        | Record::Revoked(_)
+        | Record::RuleAdded(_)
+        | Record::RuleRemoved(_) => None,
     };
     let plain = |map: &Args| redactor.has_plain_names(map);
     call_of(record).is_none_or(|call| {
@@ -181,12 +197,13 @@ fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
 
 /// Fields with fixed words, ids and digests. They are not redacted: a secret equal to such a word must not make the
 /// entry unreadable.
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     "kind",
     "call_id",
     "edited_from",
     "definition",
     "policy",
+    "digest",
     "shown",
     "result",
     "cause",

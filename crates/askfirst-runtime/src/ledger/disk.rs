@@ -5,7 +5,7 @@
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -26,6 +26,8 @@ pub(super) trait Disk: Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Syncs a folder to the disk, with the files that were created or renamed in it.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    /// Replaces a small file that only the user can access, in one step and without syncing it.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 }
 
 /// The real disk.
@@ -73,6 +75,24 @@ impl Disk for RealDisk {
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         File::open(folder)?.sync_all()
     }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let spare = spare_name(path);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::open(&spare, flags, Mode::RUSR | Mode::WUSR)?);
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        // Two files that take turns make the next sync of the log no slower. A new file for each turn would.
+        match rustix::fs::renameat_with(CWD, &spare, CWD, path, RenameFlags::EXCHANGE) {
+            Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS) => std::fs::rename(spare, path),
+            done => Ok(done?),
+        }
+    }
+}
+
+/// Returns the name of the file that takes the place of another one next.
+pub(super) fn spare_name(path: &Path) -> PathBuf {
+    path.with_extension("spare")
 }
 
 /// Returns the folder of a file.

@@ -62,6 +62,9 @@ pub enum LedgerError {
     /// The file kept being removed or closed while an entry was being written.
     #[error("`{}` kept changing while it was being opened", .0.display())]
     Restless(PathBuf),
+    /// The folder for the head of the audit log cannot be used.
+    #[error("cannot store the head of the audit log: {0}")]
+    HeadFolder(#[from] crate::sessions::SessionsError),
     /// A thread panicked while it was using the audit log.
     #[error("the audit log ends in the middle of an entry")]
     Broken,
@@ -93,6 +96,7 @@ impl LedgerError {
             | Self::TooLarge(_)
             | Self::Json(_)
             | Self::Restless(_)
+            | Self::HeadFolder(_)
             | Self::Broken => None,
         }
     }

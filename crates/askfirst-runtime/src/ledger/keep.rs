@@ -103,6 +103,11 @@ impl Keeper {
         self.0.inner.lock().is_ok_and(|inner| inner.writer.is_held())
     }
 
+    /// Returns the state of the writer if this process is the last one that wrote.
+    pub(super) fn state_of(&self, process: u32) -> Option<MutexGuard<'_, WriterState>> {
+        self.0.inner.lock().ok().filter(|inner| inner.process == process)
+    }
+
     /// Waits for the turn to write an entry.
     pub(super) fn turn(&self, now: Timestamp, process: u32) -> Result<Turn<'_>, LedgerError> {
         let Ok(mut inner) = self.0.inner.lock() else { return Err(LedgerError::Broken) };

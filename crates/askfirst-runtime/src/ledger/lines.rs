@@ -1,7 +1,7 @@
 //! The lines of an audit log as of one moment, file by file. Readers do not block writers for long.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, Take};
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) struct LogFile {
 }
 
 /// All files of an audit log, oldest first, and the size of the newest one to read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Moment {
     pub(super) parts: Vec<LogFile>,
     newest: Option<(File, u64)>,
@@ -74,30 +74,71 @@ impl Moment {
         Ok(Some(Self { parts, newest: Some((file, size)) }))
     }
 
-    /// Returns the lines of one file.
-    pub(super) fn lines(&self, part: &LogFile) -> Result<Lines, LedgerError> {
-        let opened = || -> io::Result<(File, u64)> {
-            if let (None, Some((file, size))) = (part.closed, &self.newest) {
-                let mut file = file.try_clone()?;
-                file.rewind()?;
-                return Ok((file, *size));
-            }
-            let file = open_to_read(&part.path)?;
-            let size = file.metadata()?.len();
-            Ok((file, size))
+    /// Returns the lines of one file. If it is the file that `after` is in, returns only the lines from there on.
+    pub(super) fn lines(&self, part: &LogFile, after: Option<Position>) -> Result<Lines, LedgerError> {
+        let opened = || -> io::Result<(File, u64, FileId)> {
+            let (file, size) = match (part.closed, &self.newest) {
+                (None, Some((file, size))) => (file.try_clone()?, Some(*size)),
+                _ => (open_to_read(&part.path)?, None),
+            };
+            let found = file.metadata()?;
+            Ok((file, size.unwrap_or(found.len()), file_id(&found)))
         };
-        let (file, size) = opened().map_err(LedgerError::open(&part.path))?;
-        Ok(Lines {
-            reader: BufReader::with_capacity(64 << 10, file).take(size),
-            bytes: Vec::new(),
-            number: 0,
-            cut: false,
-        })
+        let read = || -> io::Result<Lines> {
+            let (mut file, size, id) = opened()?;
+            let start = Position { file: id, offset: 0, line: 0 };
+            let start = after.filter(|after| after.file == id && after.offset <= size).unwrap_or(start);
+            file.seek(SeekFrom::Start(start.offset))?;
+            let reader = BufReader::with_capacity(64 << 10, file).take(size.saturating_sub(start.offset));
+            let (offset, number) = (start.offset, start.line);
+            Ok(Lines { reader, bytes: Vec::new(), number, cut: false, offset, end: start })
+        };
+        read().map_err(LedgerError::open(&part.path))
+    }
+
+    /// Removes the files before the one that a position is in. Returns `false` if that file is gone, or too short.
+    pub(super) fn skip_to(&mut self, position: Position) -> bool {
+        let is_there = |part: &LogFile| {
+            let found = match (part.closed, &self.newest) {
+                (None, Some((file, _))) => file.metadata(),
+                _ => part.path.symlink_metadata(),
+            };
+            found.is_ok_and(|found| file_id(&found) == position.file && position.offset <= found.len())
+        };
+        let Some(at) = self.parts.iter().position(is_there) else { return false };
+        self.parts.drain(..at);
+        true
+    }
+
+    /// Returns whether the newest file is still the same and has the same size.
+    pub(super) fn is_current(&self, path: &Path) -> bool {
+        let Some((file, size)) = &self.newest else { return false };
+        let same = |there: Metadata| there.len() == *size && is_same(file, &there);
+        path.symlink_metadata().is_ok_and(same)
     }
 }
 
+/// The device and the inode of a file.
+pub(super) type FileId = (u64, u64);
+
+pub(super) fn file_id(found: &Metadata) -> FileId {
+    (found.dev(), found.ino())
+}
+
+fn is_same(file: &File, there: &Metadata) -> bool {
+    file.metadata().is_ok_and(|here| file_id(&here) == file_id(there))
+}
+
+/// How far a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    file: FileId,
+    offset: u64,
+    line: u64,
+}
+
 /// Opens a file without blocking, even if it is not a regular file. It follows no link, as writers do not either.
-fn open_to_read(path: &Path) -> io::Result<File> {
+pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
@@ -108,8 +149,7 @@ fn closed_parts(path: &Path) -> Vec<LogFile> {
 }
 
 fn is_still_at(file: &File, path: &Path) -> bool {
-    let at = |found: std::fs::Metadata| (found.dev(), found.ino());
-    file.metadata().map(at).is_ok_and(|here| path.metadata().map(at).is_ok_and(|there| here == there))
+    path.metadata().is_ok_and(|there| is_same(file, &there))
 }
 
 /// Waits for writers, but only two seconds: a slow writer must not prevent reading.
@@ -127,6 +167,9 @@ pub(super) struct Lines {
     bytes: Vec<u8>,
     number: u64,
     cut: bool,
+    offset: u64,
+    /// The end of the last whole line.
+    pub(super) end: Position,
 }
 
 /// A line as it is in the file, or a part of one that is too long.
@@ -157,6 +200,10 @@ impl Lines {
             self.bytes.pop();
         }
         self.cut = !ended;
+        self.offset += read as u64;
+        if ended {
+            (self.end.offset, self.end.line) = (self.offset, self.number);
+        }
         Ok(Some(RawLine { number: self.number, bytes: &self.bytes, ended }))
     }
 }

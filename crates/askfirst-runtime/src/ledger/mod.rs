@@ -12,6 +12,7 @@ mod body;
 mod disk;
 mod error;
 mod files;
+mod head;
 mod keep;
 mod line;
 mod lines;
@@ -31,14 +32,15 @@ use askfirst::record::Record;
 use askfirst_config::SyncRule;
 use askfirst_display::redact::Redactor;
 use disk::{Disk, RealDisk};
+use head::HeadFile;
 use keep::{Keeper, Turn};
 use line::Head;
 use writer::Writer;
 
 pub use error::LedgerError;
-pub use read::{Entries, Entry, Filter, ReadFault, find, read};
-pub use session::{SessionId, rfc3339};
-pub use verify::{Verification, VerifyFault, verify};
+pub use read::{Entries, Entry, Filter, ReadFault, Refresh, find, read};
+pub use session::{SessionId, parse_utc, rfc3339};
+pub use verify::{Verification, VerifyFault, verify, verify_with_head};
 
 /// The default size at which a new file is started, in bytes.
 pub const ROTATE: u64 = 64 << 20;
@@ -52,6 +54,8 @@ pub struct LedgerSettings {
     pub sync: SyncRule,
     /// The size at which a new file is started, in bytes.
     pub rotate: u64,
+    /// The state folder, for the head of the log. Without it, no one can detect that the newest entries were removed.
+    pub state: Option<PathBuf>,
 }
 
 /// Writes entries to the audit log. Threads can share it, and other processes can write the same file.
@@ -92,6 +96,9 @@ impl Ledger {
     ) -> Result<Self, LedgerError> {
         let mut writer = Writer::new(disk, &settings);
         writer.open()?;
+        if let Some(state) = &settings.state {
+            writer.compare_with(HeadFile::create(&settings.path, state)?);
+        }
         let keeper = Keeper::new(writer);
         Ok(Self { settings, session, redactor, clock, keeper })
     }
@@ -126,6 +133,24 @@ impl Ledger {
         let done = writer.append(line, head, firmly, after);
         line.shrink();
         done
+    }
+
+    /// Syncs the entries that are not on the disk yet, and stores the head of the log. A session calls this at its end.
+    ///
+    /// # Errors
+    /// Fails if the log or its head cannot be written. The stored head then lags behind the log.
+    pub fn store_head(&self) -> Result<(), LedgerError> {
+        let (now, pid) = (self.clock.now(), std::process::id());
+        let Some(mut inner) = self.keeper.state_of(pid) else { return Ok(()) };
+        let head = Head { at: &rfc3339(now), session: self.session.as_str(), pid };
+        inner.parts().0.end(head)
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // If this fails, the stored head lags behind, and the next session stores a newer one.
+        drop(self.store_head());
     }
 }
 

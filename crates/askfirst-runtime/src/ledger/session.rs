@@ -57,6 +57,27 @@ pub fn rfc3339(at: Timestamp) -> String {
     text
 }
 
+/// Parses a date, or a date and a time, in UTC: `2026-11-18`, `2026-11-18T20:05` or `2026-11-18 20:05:10Z`.
+#[must_use]
+pub fn parse_utc(text: &str) -> Option<Timestamp> {
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
+    let (mut parts, mut times) = (date.split('-'), time.strip_suffix('Z').unwrap_or(time).split(':'));
+    let number = |part: Option<&str>, digits: usize| -> Option<u64> {
+        part.filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+    };
+    let (year, month, day) = (number(parts.next(), 4)?, number(parts.next(), 2)?, number(parts.next(), 2)?);
+    let (hour, minute) = (number(times.next(), 2)?, number(times.next(), 2)?);
+    let second = times.next().map_or(Some(0), |second| number(Some(second), 2))?;
+    let ends = parts.next().is_none() && times.next().is_none();
+    // Years start in March, as in `date`.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year.checked_sub(1)?, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
+    let seconds = days.checked_sub(719_469)? * 86_400 + hour * 3600 + minute * 60 + second;
+    let at = Timestamp(seconds * 1000);
+    let (hour, minute, second) = (format!("T{hour:02}"), format!(":{minute:02}"), format!(":{second:02}"));
+    (ends && rfc3339(at).starts_with(&format!("{date}{hour}{minute}{second}."))).then_some(at)
+}
+
 /// Returns year, month and day for a number of days since 1970. Years start in March, so that leap days come last.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
@@ -86,6 +107,41 @@ mod tests {
             assert_eq!(rfc3339(Timestamp(millis)), text);
         }
         assert!(rfc3339(Timestamp(u64::MAX)).ends_with('Z'));
+    }
+
+    #[test]
+    fn utc_times_are_parsed_and_impossible_ones_are_not() {
+        for (text, written) in [
+            ("1970-01-01", "1970-01-01T00:00:00.000Z"),
+            ("2000-02-29", "2000-02-29T00:00:00.000Z"),
+            ("2026-11-18T20:05", "2026-11-18T20:05:00.000Z"),
+            ("2026-11-18 20:05:10", "2026-11-18T20:05:10.000Z"),
+            ("2100-03-01T23:59:59Z", "2100-03-01T23:59:59.000Z"),
+        ] {
+            assert_eq!(parse_utc(text).map(rfc3339).as_deref(), Some(written));
+        }
+        let impossible = [
+            "",
+            "yesterday",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-00-10",
+            "2026-1-1",
+            "2026-01-00",
+            "1969-12-31",
+            "2026-11-18T24:00",
+            "2026-11-18T20:60",
+            "2026-11-18T20",
+            "2026-11-18T",
+            "2026-11-18-01",
+            "+026-11-18",
+            "2026-11-18T20:05:10:11",
+            "0000-01-01",
+            "2026-11-18T20:05:10.5Z",
+        ];
+        for text in impossible {
+            assert_eq!(parse_utc(text), None, "{text}");
+        }
     }
 
     #[test]

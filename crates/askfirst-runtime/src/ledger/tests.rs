@@ -3,6 +3,8 @@
 mod altered;
 mod chain;
 mod disks;
+mod follow;
+mod heads;
 mod kill;
 mod places;
 mod processes;
@@ -15,7 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst::ports::{Clock, Durability};
-use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
+use askfirst::record::{
+    CallRecord, DecidedRecord, Ending, ExecutedRecord, ProcessOrigin, Record, SessionRecord,
+};
 use askfirst::{Approval, ApprovalContext, Args, Because, Cause, Risk, Timestamp, Verdict};
 use tempfile::TempDir;
 
@@ -32,7 +36,12 @@ impl Clock for Steps {
 }
 
 fn settings(path: &Path) -> LedgerSettings {
-    LedgerSettings { path: path.to_owned(), sync: SyncRule::Asked, rotate: ROTATE }
+    LedgerSettings { path: path.to_owned(), sync: SyncRule::Asked, rotate: ROTATE, state: None }
+}
+
+/// Settings with which the head of the log is stored next to the log.
+fn with_head(path: &Path) -> LedgerSettings {
+    LedgerSettings { state: path.parent().map(Path::to_owned), ..settings(path) }
 }
 
 fn open_on(disk: Box<dyn Disk>, settings: LedgerSettings) -> Result<Ledger, LedgerError> {
@@ -45,8 +54,12 @@ fn open(path: &Path) -> Ledger {
     open_on(Box::new(RealDisk), settings(path)).unwrap()
 }
 
+fn open_with_head(path: &Path) -> Ledger {
+    open_on(Box::new(RealDisk), with_head(path)).unwrap()
+}
+
 fn open_small(path: &Path, rotate: u64) -> Ledger {
-    open_on(Box::new(RealDisk), LedgerSettings { rotate, ..settings(path) }).unwrap()
+    open_on(Box::new(RealDisk), LedgerSettings { rotate, ..with_head(path) }).unwrap()
 }
 
 fn scratch() -> (TempDir, PathBuf) {
@@ -105,5 +118,6 @@ fn call_ids(path: &Path) -> Vec<String> {
 }
 
 fn faults(path: &Path) -> Vec<String> {
-    verify(path, None).unwrap().faults.iter().map(ToString::to_string).collect()
+    let checked = verify_with_head(path, None, path.parent().unwrap()).unwrap();
+    checked.faults.iter().map(ToString::to_string).collect()
 }

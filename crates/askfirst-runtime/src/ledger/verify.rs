@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::LedgerError;
 use super::files;
+use super::head::{HeadFile, StoredHead};
 use super::line::{self, ChainPosition, Hex, NO_HASH};
 use super::lines::{LogFile, Moment, RawLine};
 use super::read::{fields, wrong};
@@ -26,6 +27,8 @@ pub struct Verification {
     pub last: Option<u64>,
     /// The hash of the last entry. If you keep it elsewhere, it can later prove that no entry up to here was removed.
     pub head: Option<Digest>,
+    /// The number of the entry that the stored head names, if a head is stored.
+    pub stored: Option<u64>,
     /// The number of torn writes that a later entry explains.
     pub torn: u64,
     /// All faults.
@@ -57,7 +60,7 @@ pub struct VerifyFault {
 const COVERS: &str = "covered: the hash of every line, the chain from each line to the next, numbers without gaps, \
     the links between files, and that every torn write is explained by the entry after it";
 const NOT_COVERED: &str = "not covered: removal of the newest entries or of everything, and a chain that was \
-    rewritten as a whole, because nothing outside the files is looked at";
+    rewritten as a whole";
 const WITH_HEAD: &str = "with the hash that was noted before, everything up to its entry is covered; not covered: \
     removal or rewriting of what came after it";
 
@@ -66,15 +69,88 @@ const WITH_HEAD: &str = "with the hash that was noted before, everything up to i
 /// # Errors
 /// Fails if the audit log does not exist or cannot be opened. Anything wrong inside it is a fault.
 pub fn verify(path: &Path, expect_head: Option<Digest>) -> Result<Verification, LedgerError> {
-    let moment = Moment::of(path)?;
-    let mut check = Check::new(expect_head);
-    for part in &moment.parts {
-        check.file(&moment, part);
+    Ok(Check::new(expect_head).all(&Moment::of(path)?, path))
+}
+
+/// Verifies all files of an audit log like [`verify`], and compares them with the head that is stored below `state`.
+///
+/// # Errors
+/// Fails if the audit log cannot be opened, or if neither the log nor its head exists.
+pub fn verify_with_head(
+    path: &Path,
+    expect_head: Option<Digest>,
+    state: &Path,
+) -> Result<Verification, LedgerError> {
+    let head_file = HeadFile::of(path, state);
+    // The head comes first: an entry that is written from now on only makes the log longer.
+    let stored = head_file.read();
+    let moment = match Moment::of(path) {
+        Err(LedgerError::Open { cause, .. })
+            if cause.kind() == std::io::ErrorKind::NotFound && !matches!(stored, Ok(None)) =>
+        {
+            Moment::default()
+        }
+        moment => moment?,
+    };
+    let place = head_file.path.display().to_string();
+    let head = Some(HeadCheck { place, stored, is_there: false });
+    Ok(Check { head, ..Check::new(expect_head) }.all(&moment, path))
+}
+
+/// The stored head, and whether its entry is in the chain.
+struct HeadCheck {
+    place: String,
+    stored: Result<Option<StoredHead>, String>,
+    is_there: bool,
+}
+
+impl HeadCheck {
+    fn compare(&mut self, entry: ChainPosition) {
+        if let Ok(Some(stored)) = &self.stored {
+            self.is_there |= stored.seq == entry.seq && stored.hash.hex() == entry.hash;
+        }
     }
-    Ok(check.end(&moment, path))
+
+    /// Returns what is wrong with a log whose last entry has the number `last`.
+    fn fault(&self, moment: &Moment, last: u64) -> Option<String> {
+        let place = &self.place;
+        let stored = match &self.stored {
+            Ok(None) => return None,
+            Ok(Some(stored)) => stored,
+            Err(why) => return Some(format!("its stored head does not count: {why} (`{place}`)")),
+        };
+        let number = stored.seq;
+        let known = |part: &LogFile| part.path.metadata().is_ok_and(|found| stored.was_in(&found));
+        let file = if moment.parts.iter().any(known) { "" } else { ", and its file is another one" };
+        if moment.parts.is_empty() {
+            Some(format!("the log is missing, but its stored head is entry {number} (`{place}`)"))
+        } else if last < number {
+            let first = last.saturating_add(1);
+            Some(format!(
+                "entries {first} to {number} are missing at its end: its stored head is entry {number}{file} (`{place}`)"
+            ))
+        } else if !self.is_there {
+            Some(format!("entry {number} is not the one that its stored head names{file} (`{place}`)"))
+        } else {
+            None
+        }
+    }
+
+    fn covers(&self) -> String {
+        let place = &self.place;
+        match &self.stored {
+            Ok(Some(stored)) => format!(
+                "with the stored head, everything up to entry {} is covered; not covered: removal or rewriting of what \
+                 came after it, and a change of both the log and its stored head (`{place}`)",
+                stored.seq
+            ),
+            Ok(None) | Err(_) => format!("{NOT_COVERED}, because no head of this log is stored in `{place}`"),
+        }
+    }
 }
 
 struct Check {
+    head: Option<HeadCheck>,
     expect: Option<Hex>,
     seen_expected: bool,
     seq: u64,
@@ -127,6 +203,7 @@ impl Region {
 impl Check {
     fn new(expect_head: Option<Digest>) -> Self {
         Self {
+            head: None,
             expect: expect_head.map(|digest| digest.hex()),
             seen_expected: false,
             seq: 0,
@@ -143,6 +220,11 @@ impl Check {
         }
     }
 
+    fn all(mut self, moment: &Moment, path: &Path) -> Verification {
+        moment.parts.iter().for_each(|part| self.file(moment, part));
+        self.end(moment, path)
+    }
+
     fn fault(&mut self, line: u64, what: impl Into<String>) {
         self.faults.push(VerifyFault { file: self.file.clone(), line, what: what.into() });
     }
@@ -150,7 +232,7 @@ impl Check {
     fn file(&mut self, moment: &Moment, part: &LogFile) {
         self.file.clone_from(&part.path);
         self.first_in_file = None;
-        let mut lines = match moment.lines(part) {
+        let mut lines = match moment.lines(part, None) {
             Ok(lines) => lines,
             Err(e) => return self.fault(0, e.to_string()),
         };
@@ -282,6 +364,9 @@ impl Check {
             self.fault(line, "it does not follow from the entry before it");
         }
         self.seen_expected |= self.expect == Some(place.hash);
+        if let Some(head) = &mut self.head {
+            head.compare(place);
+        }
         self.first.get_or_insert(place.seq);
         self.first_in_file.get_or_insert(place.seq);
         (self.seq, self.hash) = (place.seq, place.hash);
@@ -303,14 +388,23 @@ impl Check {
         if let Some(expected) = expected.filter(|_| !self.seen_expected) {
             self.fault(0, format!("the hash `{expected}` is not in the chain"));
         }
+        if let Some(fault) = self.head.as_ref().and_then(|head| head.fault(moment, self.seq)) {
+            self.fault(0, fault);
+        }
         let head = line::digest(&self.hash).filter(|_| self.entries > 0);
-        let limits = if expected.is_some() { WITH_HEAD } else { NOT_COVERED };
+        let limits = match &self.head {
+            _ if expected.is_some() => WITH_HEAD.to_owned(),
+            Some(head) => head.covers(),
+            None => format!("{NOT_COVERED}, because nothing outside the files is looked at"),
+        };
+        let stored = self.head.and_then(|head| head.stored.ok().flatten());
         Verification {
             files: moment.parts.iter().map(|part| part.path.clone()).collect(),
             entries: self.entries,
             first: self.first,
             last: self.first.map(|_| self.seq),
             head,
+            stored: stored.map(|stored| stored.seq),
             torn: self.torn,
             faults: self.faults,
             covers: format!("{COVERS}; {limits}"),

@@ -12,12 +12,16 @@ use serde::Serialize;
 
 use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
+use super::head::HeadFile;
 use super::line::{self, EntryLine, Head, Hex, NO_HASH};
 use super::tail::{self, Tail, TailBytes, Torn};
 use super::{LedgerSettings, body, files};
 
 /// How long to wait for the lock of another writer.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the end of a session waits for it.
+const END_PATIENCE: Duration = Duration::from_millis(200);
 
 /// How often a file may be closed or removed before an entry could be written.
 const TRIES: usize = 100;
@@ -68,6 +72,12 @@ pub(super) struct Writer {
     left: Option<ChainEnd>,
     /// The last entry that this writer knows of, in any file.
     last: Option<(u64, Hex)>,
+    /// The file with the head of the log, if the head is stored.
+    head_file: Option<HeadFile>,
+    /// Whether this writer has compared the log with its head.
+    compared: bool,
+    /// Whether this writer has written entries since it stored the head.
+    ahead: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -93,7 +103,23 @@ pub(super) enum Lock {
 impl Writer {
     pub(super) fn new(disk: Box<dyn Disk>, settings: &LedgerSettings) -> Self {
         let (path, rotate) = (settings.path.clone(), settings.rotate);
-        Self { disk, path, rotate, file: None, held: false, left: None, last: None }
+        Self {
+            disk,
+            path,
+            rotate,
+            file: None,
+            held: false,
+            left: None,
+            last: None,
+            head_file: None,
+            compared: false,
+            ahead: false,
+        }
+    }
+
+    /// Makes the writer compare the log with its stored head, and store the head of what it writes.
+    pub(super) fn compare_with(&mut self, head_file: HeadFile) {
+        self.head_file = Some(head_file);
     }
 
     pub(super) fn open(&mut self) -> Result<(), LedgerError> {
@@ -124,7 +150,7 @@ impl Writer {
 
     /// Drops file and lock without releasing them, after a fork: both belong to the parent process.
     pub(super) fn leave_to_other(&mut self) {
-        (self.file, self.held, self.left) = (None, false, None);
+        (self.file, self.held, self.left, self.ahead) = (None, false, None, false);
     }
 
     /// Appends a line. After a failure, the next call checks the end of the file again.
@@ -159,6 +185,24 @@ impl Writer {
         Err(LedgerError::Restless(self.path.clone()))
     }
 
+    /// Syncs the entries of this writer, and stores the end of the log as its head. Gives up if the file is gone or if
+    /// another writer keeps the lock.
+    pub(super) fn end(&mut self, head: Head<'_>) -> Result<(), LedgerError> {
+        if !self.ahead || self.head_file.is_none() {
+            return Ok(());
+        }
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let locked = if self.held { Ok(()) } else { self.lock(&file, END_PATIENCE) };
+        let done =
+            locked.and_then(|()| self.look(&file, head, Durability::Synced)).and_then(|step| match step {
+                WriteOutcome::Done => self.sync(&file).and_then(|()| self.store_head(&file)),
+                WriteOutcome::Moved => Ok(()),
+            });
+        let _ = file.unlock();
+        (self.held, self.file) = (false, done.is_ok().then_some(file));
+        done
+    }
+
     fn step(
         &mut self,
         file: &File,
@@ -167,8 +211,10 @@ impl Writer {
         firmly: Durability,
     ) -> Result<WriteOutcome, LedgerError> {
         if !self.held {
-            self.lock(file)?;
-            match self.look(file, head)? {
+            self.lock(file, PATIENCE)?;
+        }
+        if !self.held || firmly == Durability::Synced {
+            match self.look(file, head, firmly)? {
                 WriteOutcome::Done => {}
                 WriteOutcome::Moved => return Ok(WriteOutcome::Moved),
             }
@@ -179,20 +225,36 @@ impl Writer {
         self.put(file, line, None)?;
         if firmly == Durability::Synced {
             self.sync(file)?;
+            self.store_head(file)?;
         }
         Ok(WriteOutcome::Done)
     }
 
-    /// Checks how other writers changed the file while they had the lock.
-    fn look(&mut self, file: &File, head: Head<'_>) -> Result<WriteOutcome, LedgerError> {
+    /// Checks how other writers changed the file while they had the lock. Compares it with the stored head before this
+    /// writer replaces the head, and once before its first entry.
+    fn look(&mut self, file: &File, head: Head<'_>, firmly: Durability) -> Result<WriteOutcome, LedgerError> {
         let now = rustix::fs::fstat(file).map_err(|e| LedgerError::step("look at", &self.path)(e.into()))?;
         let size = u64::try_from(now.st_size).unwrap_or_default();
         if now.st_nlink == 0 {
             return Ok(WriteOutcome::Moved);
         }
-        if self.left.is_none_or(|left| left.size != size) {
+        let mut lost_head = None;
+        if let Some(head_file) = &self.head_file
+            && (firmly == Durability::Synced || !self.compared)
+        {
+            if !self.is_at_path(file)? {
+                // Another writer has closed this file, and the head is in a later one.
+                return Ok(WriteOutcome::Moved);
+            }
+            lost_head = head_file.lost_entry(&self.path, file, size, self.last)?;
+            self.compared = true;
+        }
+        if lost_head.is_some() || self.left.is_none_or(|left| left.size != size) {
             let tail = tail::look(&self.path, file, size)?;
-            let lost = self.last.filter(|last| self.is_lost(*last, file, &tail));
+            let lost = match lost_head {
+                Some(lost) => Some(self.last.filter(|last| last.0 > lost.0).unwrap_or(lost)),
+                None => self.last.filter(|last| self.is_lost(*last, file, &tail)),
+            };
             self.left = None;
             if let Some((seq, hash)) = lost {
                 // Continuing from the last entry that this writer knows leaves a visible gap.
@@ -200,6 +262,7 @@ impl Writer {
                 let newline = tail.open_line.then_some(b'\n');
                 self.put_own(file, &LogEvent::altered(tail.left), head, newline)?;
                 self.sync(file)?;
+                self.store_head(file)?;
                 return Ok(WriteOutcome::Done);
             }
             if tail.closed && tail.left.is_none() {
@@ -208,6 +271,17 @@ impl Writer {
             self.find_place(file, size, tail, head)?;
         }
         Ok(WriteOutcome::Done)
+    }
+
+    /// Stores the last entry of the file as the head of the log. The file must be synced.
+    fn store_head(&mut self, file: &File) -> Result<(), LedgerError> {
+        if let (Some(head_file), Some(left)) = (&self.head_file, self.left)
+            && let Some(hash) = line::digest(&left.hash)
+        {
+            head_file.store(&*self.disk, file, left.size, left.seq, hash)?;
+        }
+        self.ahead = false;
+        Ok(())
     }
 
     /// Returns whether the last entry of this writer is no longer in the file.
@@ -223,7 +297,7 @@ impl Writer {
             || self.left.is_some_and(|left| !is_there(left))
     }
 
-    fn lock(&self, file: &File) -> Result<(), LedgerError> {
+    fn lock(&self, file: &File, patience: Duration) -> Result<(), LedgerError> {
         let mut wait = Duration::from_micros(20);
         let mut since = None;
         // A waiting writer holds a shared lock on the folder, so that the holder of the file lock can see it.
@@ -237,7 +311,7 @@ impl Writer {
             if hand.is_none() {
                 hand = File::open(folder(&self.path)).ok().filter(|hand| hand.try_lock_shared().is_ok());
             }
-            if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            if since.get_or_insert_with(Instant::now).elapsed() > patience {
                 return Err(LedgerError::Locked(self.path.clone()));
             }
             std::thread::sleep(wait);
@@ -313,9 +387,7 @@ impl Writer {
     /// Renames a file whose last line says that it is closed, unless another process already did.
     fn close(&mut self, file: &File, last: u64) -> Result<WriteOutcome, LedgerError> {
         self.left = None;
-        let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
-        let there = self.path.symlink_metadata();
-        if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+        if self.is_at_path(file)? {
             self.sync(file)?;
             let name = files::closed_name(&self.path, self.first_seq(file)?, last);
             let to = folder(&self.path).join(name);
@@ -323,6 +395,12 @@ impl Writer {
             self.sync_folder()?;
         }
         Ok(WriteOutcome::Moved)
+    }
+
+    fn is_at_path(&self, file: &File) -> Result<bool, LedgerError> {
+        let ours = file.metadata().map_err(LedgerError::step("look at", &self.path))?;
+        let there = self.path.symlink_metadata();
+        Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
     }
 
     fn first_seq(&self, file: &File) -> Result<u64, LedgerError> {
@@ -369,6 +447,7 @@ impl Writer {
         }
         self.left = Some(ChainEnd { size: left.size + written as u64, seq, hash });
         self.last = Some((seq, hash));
+        self.ahead = true;
         Ok(())
     }
 

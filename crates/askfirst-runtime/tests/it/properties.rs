@@ -101,7 +101,13 @@ proptest! {
             let all = sees.all.lock().unwrap();
             let recorded = all.iter().any(|(record, _)| match record {
                 Record::Decided(decided) => decided.approved && decided.call.call.args == invocation.call.args,
-                Record::Session(_) | Record::Requested(_) | Record::Executed(_) => false,
+                Record::Session(_)
+                | Record::Requested(_)
+                | Record::Executed(_)
+                | Record::Trusted(_)
+                | Record::Revoked(_)
+                | Record::RuleAdded(_)
+                | Record::RuleRemoved(_) => false,
             });
             runs.lock().unwrap().push((invocation.call.args.clone(), recorded));
             Box::pin(std::future::ready(Ok(Value::Null)))

@@ -1,14 +1,19 @@
 //! Sessions: what every toolset of a session shares, and what a front end can observe.
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use askfirst::record::{Record, RuleRecord};
 use askfirst::{
     ApprovalContext, ApprovalDecision, CallId, Cause, FunctionToolset, Mode, Outcome, Policy,
     requires_approval,
 };
 use askfirst_config::{Config, LoadOptions, Places, from_json};
+use askfirst_runtime::ledger::{Filter, read, verify_with_head};
 use askfirst_runtime::observer::{Event, Observer};
 use askfirst_runtime::pipeline::next_call_id;
+use askfirst_runtime::session::{OpenError, log_action};
 use askfirst_runtime::toolset::Run;
 use askfirst_runtime::{ApprovalController, Session};
 use serde_json::{Value, json};
@@ -19,15 +24,14 @@ fn send(pin: String) -> Result<String, String> {
     Err(format!("the server refused {pin}"))
 }
 
+fn places() -> Places {
+    let none = std::env::temp_dir().join("none");
+    Places { managed: none.clone(), user: none.clone(), state: none, home: None }
+}
+
 fn config(value: &Value) -> Config {
-    let folder = std::env::temp_dir();
-    let places = Places {
-        managed: folder.join("none"),
-        user: folder.join("none"),
-        state: folder.join("none"),
-        home: None,
-    };
-    from_json(value, &LoadOptions { explicit: None, folder, places }).unwrap()
+    let options = LoadOptions { explicit: None, folder: std::env::temp_dir(), places: places() };
+    from_json(value, &options).unwrap()
 }
 
 fn answering(approved: bool) -> ApprovalController {
@@ -124,8 +128,85 @@ fn session_log_starts_with_the_front_end_and_the_mode() {
     let file = folder.path().join("log.jsonl");
     let config = config(&json!({"version": 1}));
     let builder = Session::builder(config).front_end("library").mode(Mode::Strict).log_at(&file);
-    drop(builder.own_tools(tools()).open().unwrap());
+    drop(builder.state_in(folder.path()).own_tools(tools()).open().unwrap());
     let text = std::fs::read_to_string(file).unwrap();
     let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(first.to_string().contains("\"library\"") && first.to_string().contains("\"strict\""), "{first}");
+}
+
+/// Opens a session with an audit log, and returns the number of the entry that its stored head names.
+fn stored_head(folder: &Path, mode: Mode) -> (Session, impl Fn() -> Option<u64>) {
+    let (file, state) = (folder.join("log.jsonl"), folder.to_owned());
+    let config = config(&json!({"version": 1}));
+    let builder = Session::builder(config).mode(mode).log_at(&file).state_in(folder);
+    let session = builder.own_tools(tools()).open().unwrap();
+    (session, move || verify_with_head(&file, None, &state).unwrap().stored)
+}
+
+#[test]
+fn session_stores_the_head_of_its_log_at_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, head) = stored_head(folder.path(), Mode::Strict);
+    assert_eq!(head(), None);
+    let log = session.ledger.clone();
+    drop(session);
+    assert_eq!(head(), Some(1), "another thread may hold the log itself");
+    drop(log);
+}
+
+#[test]
+fn start_of_an_approve_all_session_is_synced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_session, head) = stored_head(folder.path(), Mode::ApproveAll);
+    assert_eq!(head(), Some(1));
+}
+
+#[test]
+fn session_start_names_the_user_and_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(stored_head(folder.path(), Mode::Strict));
+    let entry = read(&folder.path().join("log.jsonl"), Filter::default()).unwrap().next().unwrap().unwrap();
+    let origin = entry.origin().unwrap();
+    assert_eq!(origin.uid, rustix::process::getuid().as_raw());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    assert_eq!(origin.host, host.trim());
+    let named = Command::new("id").arg("-un").output().unwrap().stdout;
+    assert_eq!(origin.user.as_deref(), Some(String::from_utf8(named).unwrap().trim()));
+}
+
+#[test]
+fn session_without_a_state_folder_warns_and_keeps_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log.jsonl");
+    let builder =
+        Session::builder(config(&json!({"version": 1}))).log_at(&file).state_in("/dev/null/askfirst");
+    let session = builder.own_tools(tools()).open().unwrap();
+    let warned = |text: &String| text.contains("the head of the audit log cannot be stored");
+    assert!(session.warnings.iter().any(warned), "{:?}", session.warnings);
+    let entry = read(&file, Filter::default()).unwrap().next().unwrap().unwrap();
+    assert!(entry.session_start.unwrap().warnings.iter().any(warned));
+}
+
+#[test]
+fn action_outside_of_calls_is_logged_with_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule =
+        RuleRecord { project: "/p".to_owned(), tool_name: "shell".to_owned(), rule: "cargo test".to_owned() };
+    let places = Places { state: folder.path().to_owned(), ..places() };
+    let config = config(&json!({"version": 1}));
+    let actions = [Record::RuleAdded(rule.clone()), Record::RuleRemoved(rule)];
+    for action in &actions {
+        log_action(&config, &places.state, "memory", action).unwrap();
+    }
+    let entries = read(&folder.path().join("ledger.jsonl"), Filter::default()).unwrap();
+    let entries: Vec<_> = entries.map(Result::unwrap).collect();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["session", "rule_added", "session", "rule_removed"]);
+    assert_eq!(entries[1].record().as_ref(), actions.first());
+    assert_eq!(entries[3].record().as_ref(), actions.last());
+    assert!(entries[1].origin().is_some() && entries[1].tool_name() == Some("shell"));
+    std::fs::remove_file(folder.path().join("ledger.jsonl")).unwrap();
+    std::fs::create_dir(folder.path().join("ledger.jsonl")).unwrap();
+    let failed = log_action(&config, &places.state, "memory", &actions[0]);
+    assert!(matches!(failed, Err(OpenError::AuditLog(_))));
 }

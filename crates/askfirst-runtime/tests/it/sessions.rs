@@ -2,9 +2,14 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use askfirst::ports::{Durability, RecordFailed, Recorder};
+use askfirst::record::Record;
 use askfirst::{ApprovalRequest, MemoryId};
 use askfirst_display::redact::Redactor;
+use askfirst_runtime::sessions::SessionsError;
 use askfirst_runtime::{ApprovalController, sessions};
 use serde_json::json;
 
@@ -24,6 +29,48 @@ fn a_running_session_is_listed_and_made_to_forget() {
     assert!(!controller.is_session_approved(&request));
     drop(listening);
     assert!(sessions::list(state.path()).unwrap().is_empty());
+}
+
+/// A recorder that keeps entries, or fails.
+#[derive(Default)]
+struct Kept {
+    entries: Mutex<Vec<Record>>,
+    fails: AtomicBool,
+}
+
+impl Recorder for Kept {
+    fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
+        assert_eq!(durability, Durability::Synced);
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(RecordFailed("the disk is full".to_owned()));
+        }
+        self.entries.lock().unwrap().push(record.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn revocation_is_logged_before_the_decision_is_forgotten() {
+    let state = tempfile::tempdir().unwrap();
+    let controller = ApprovalController::strict();
+    let request = ApprovalRequest::new("t", "logs in with hunter2xyzzy", json!({"password": "hunter2xyzzy"}));
+    controller.add_session_approval(&request);
+    let kept = Arc::new(Kept::default());
+    let (redactor, recorder) = (Redactor::default(), Some(Arc::clone(&kept) as _));
+    let _listening = sessions::listen_and_log(state.path(), "s1", &controller, &redactor, recorder).unwrap();
+    let id = sessions::list(state.path()).unwrap()[0].remembered[0].id;
+    kept.fails.store(true, Ordering::Relaxed);
+    let failed = sessions::revoke(state.path(), "s1", id).unwrap_err();
+    assert!(matches!(&failed, SessionsError::NotLogged(why) if why == "the disk is full"), "{failed}");
+    assert!(controller.is_session_approved(&request), "what is not logged does not happen");
+    kept.fails.store(false, Ordering::Relaxed);
+    assert!(sessions::revoke(state.path(), "s1", id).unwrap());
+    assert!(!sessions::revoke(state.path(), "s1", id).unwrap());
+    let entries = kept.entries.lock().unwrap();
+    let [Record::Revoked(entry)] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!((entry.tool_name.as_str(), entry.approved, entry.memory_id), ("t", true, id.0));
+    assert_eq!(entry.by.uid, rustix::process::getuid().as_raw());
+    assert!(!entry.description.contains("hunter2"), "{entry:?}");
 }
 
 #[test]

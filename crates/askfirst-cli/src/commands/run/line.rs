@@ -12,7 +12,6 @@ use crate::print::rows_of;
 const NARROW: usize = 64;
 /// The indent of rows that continue a call.
 const INDENT: usize = 6;
-const HEAD: usize = 35;
 
 /// One call that has ended.
 pub struct CallLine<'a> {
@@ -27,31 +26,9 @@ pub struct CallLine<'a> {
 impl CallLine<'_> {
     /// Returns the rows for a terminal with this many columns.
     pub fn rows(&self, columns: usize) -> Vec<String> {
-        let columns = columns.max(24);
         let by = self.over.by.unwrap_or("");
         let head = format!("{:>4}  {:<8} {:>8}  {by:<8}  ", self.number, self.word, self.time());
-        let result = if self.result.is_empty() { String::new() } else { format!("→ {}", self.result) };
-        let (what, result) = (visible_line(self.what).text(), visible_line(&result).text());
-        let mut rows = Vec::new();
-        let indent = if columns < NARROW {
-            rows.push(head);
-            rows.push(format!("{}{}", " ".repeat(INDENT), cut(&what, columns - INDENT)));
-            if !result.is_empty() {
-                rows.push(format!("{}{}", " ".repeat(INDENT), cut(&result, columns - INDENT)));
-            }
-            INDENT
-        } else {
-            let room = columns - HEAD;
-            let for_result = if result.is_empty() { 0 } else { width(&result).min(room / 3) + 1 };
-            let what = cut(&what, room - for_result);
-            let left = room.saturating_sub(width(&what) + 1);
-            rows.push(format!("{head}{what} {}", cut(&result, left)));
-            HEAD
-        };
-        for row in rows_of(&visible_line(self.rest).text(), columns - indent) {
-            rows.push(format!("{}{row}", " ".repeat(indent)));
-        }
-        rows.iter().map(|row| row.trim_end().to_owned()).collect()
+        layout(&head, self.what, self.result, self.rest, columns)
     }
 
     fn time(&self) -> String {
@@ -62,6 +39,34 @@ impl CallLine<'_> {
             Some(ms) => format!("{} min", ms / 60_000),
         }
     }
+}
+
+/// Lays out a call in columns: the head, then a summary of the call and of its result, and below it the rest in full.
+pub fn layout(head: &str, what: &str, result: &str, rest: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(24);
+    let result = if result.is_empty() { String::new() } else { format!("→ {result}") };
+    let (what, result) = (visible_line(what).text(), visible_line(&result).text());
+    let mut rows = Vec::new();
+    let indent = if columns < NARROW {
+        rows.push(head.to_owned());
+        rows.push(format!("{}{}", " ".repeat(INDENT), cut(&what, columns - INDENT)));
+        if !result.is_empty() {
+            rows.push(format!("{}{}", " ".repeat(INDENT), cut(&result, columns - INDENT)));
+        }
+        INDENT
+    } else {
+        let indent = width(head);
+        let room = columns.saturating_sub(indent);
+        let for_result = if result.is_empty() { 0 } else { width(&result).min(room / 3) + 1 };
+        let what = cut(&what, room - for_result);
+        let left = room.saturating_sub(width(&what) + 1);
+        rows.push(format!("{head}{what} {}", cut(&result, left)));
+        indent
+    };
+    for row in rows_of(&visible_line(rest).text(), columns.saturating_sub(indent)) {
+        rows.push(format!("{}{row}", " ".repeat(indent)));
+    }
+    rows.iter().map(|row| row.trim_end().to_owned()).collect()
 }
 
 /// Summarizes the result of a tool in a few words.
@@ -96,7 +101,7 @@ pub fn result_words(result: &Value) -> String {
 }
 
 /// Shortens a text to this many columns, with `…` at the end.
-fn cut(text: &str, room: usize) -> String {
+pub fn cut(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }

@@ -137,7 +137,7 @@ impl Observer for LiveRows {
 }
 
 /// Returns who or what decided, in at most eight characters.
-fn by(cause: Cause) -> &'static str {
+pub fn by(cause: Cause) -> &'static str {
     match cause {
         Cause::Policy => "rule",
         Cause::Mode => "mode",

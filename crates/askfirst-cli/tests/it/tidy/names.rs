@@ -89,11 +89,12 @@ const REPLACED: [(&str, &str); 4] = [
 ];
 
 /// Public fields, and keys and paths on disk, that keep such a word.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 10] = [
     concat!("wa", "lled:"),
     concat!(".wa", "lled"),
     concat!("\"wa", "lled\":"),
     concat!("do", "or:"),
+    concat!(".do", "or"),
     concat!("\"no_wa", "lls\""),
     concat!("\"wa", "lls\""),
     concat!("\"wa", "lls/turn\""),

@@ -65,7 +65,7 @@ fn does_what_another_test_tells_it() {
         }
         ["die", name, count, rotate, step, how] => {
             let disk = kill::Dying::new(step.parse().unwrap(), how);
-            let settings = LedgerSettings { rotate: rotate.parse().unwrap(), ..settings(&path) };
+            let settings = LedgerSettings { rotate: rotate.parse().unwrap(), ..with_head(&path) };
             write(&open_on(Box::new(disk), settings).unwrap(), name, count.parse().unwrap());
         }
         _ => panic!("no such job: {job}"),
@@ -128,7 +128,7 @@ fn a_reader_never_sees_half_an_entry() {
     let (_folder, path) = scratch();
     let mut child = start("write w 300 2500", &path);
     while child.try_wait().unwrap().is_none() {
-        if let Ok(checked) = verify(&path, None) {
+        if let Ok(checked) = verify_with_head(&path, None, path.parent().unwrap()) {
             assert_eq!(checked.faults, []);
         }
     }

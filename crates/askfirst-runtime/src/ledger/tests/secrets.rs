@@ -1,6 +1,6 @@
 //! No secret reaches the disk, no matter which field of a record contains it.
 
-use askfirst::record::SessionRecord;
+use askfirst::record::{RevocationRecord, RuleRecord, TrustRecord};
 use askfirst::{ApprovalDecision, Mode, Refusal};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -63,8 +63,27 @@ fn records(secret: &str) -> Vec<Record> {
             mode: Mode::Interactive,
             policy: None,
             warnings: vec![long.clone()],
+            origin: Some(origin(secret)),
         }),
+        Record::Trusted(TrustRecord {
+            file: secret.to_owned(),
+            digest: askfirst::Digest::of("x"),
+            loosens: vec![long.clone()],
+        }),
+        Record::Revoked(RevocationRecord {
+            memory_id: 1,
+            tool_name: secret.to_owned(),
+            description: long.clone(),
+            approved: true,
+            by: origin(secret),
+        }),
+        Record::RuleAdded(RuleRecord { project: long.clone(), tool_name: "x".to_owned(), rule: long }),
     ]
+}
+
+fn origin(secret: &str) -> ProcessOrigin {
+    let text = || secret.to_owned();
+    ProcessOrigin { uid: 0, user: Some(text()), host: text(), terminal: Some(text()) }
 }
 
 fn assert_hidden(path: &Path, secret: &str) {

@@ -185,6 +185,7 @@ fn where_there_is_a_record_everything_stands_in_it() {
         Record::Requested(_) => "requested",
         Record::Decided(_) => "decided",
         Record::Executed(_) => "executed",
+        Record::Trusted(_) | Record::Revoked(_) | Record::RuleAdded(_) | Record::RuleRemoved(_) => "action",
     };
     let asked = ["requested", "decided", "executed"];
     let expected = [&["decided", "executed"][..], &asked, &asked].concat();

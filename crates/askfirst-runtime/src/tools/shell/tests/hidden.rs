@@ -41,7 +41,7 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
     let record = Record::Requested(Box::new(record.with_request(&request, &WithheldValues::default())));
     let path = world.folder.path().join("state/ledger.jsonl");
     std::fs::remove_file(&path).ok();
-    let settings = LedgerSettings { path: path.clone(), sync: SyncRule::Asked, rotate: 1 << 30 };
+    let settings = LedgerSettings { path: path.clone(), sync: SyncRule::Asked, rotate: 1 << 30, state: None };
     let ledger =
         Ledger::open(settings, SessionId::new(Timestamp(1)), Arc::default(), Arc::new(SystemClock::start()))
             .unwrap();
