@@ -179,7 +179,7 @@ impl<'a> CallSummary<'a> {
 
     fn shown(&self) -> Option<String> {
         let (_, decided) = self.decided.as_ref()?;
-        let seen = decided.seen.map(|seen| format!("{} of {}", seen.lines, counted(seen.of as u64, "line")));
+        let seen = decided.seen.map(|seen| format!("{} of {}", seen.lines, counted(seen.of, "line")));
         let digest = decided.shown.map(|digest| format!("digest {}", digest.short()));
         let parts: Vec<String> = seen.into_iter().chain(digest).collect();
         (!parts.is_empty()).then(|| parts.join(", "))

@@ -39,7 +39,7 @@ fn config_is_wrappable_while_a_server_has_no_gateway() {
     write(&global, behind);
     assert_eq!(wrappable(), Vec::<PathBuf>::new());
     write(&global, open);
-    assert_eq!(wrappable(), [global.clone()]);
+    assert_eq!(wrappable(), std::slice::from_ref(&global));
     write(&project.join(".cursor/mcp.json"), open);
     assert_eq!(wrappable(), [PathBuf::from(".cursor/mcp.json"), global.clone()]);
     for useless in ["", "{}", "[1", r#"{"mcpServers": {}}"#] {
