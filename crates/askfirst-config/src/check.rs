@@ -6,7 +6,7 @@ use askfirst::Approval;
 use askfirst::when::Glob;
 
 use super::fault::Fault;
-use super::keys::{self, ValueKind};
+use super::keys::{self, TOOLCHAIN_WORDS, ValueKind};
 use super::node::{Entry, Node, Source, Value};
 use super::quote::{escape, find_closest, join_or};
 use super::read::Dialect;
@@ -116,6 +116,7 @@ impl Checker<'_> {
                 this.check_text(item, name);
                 this.check_glob(item, item.as_text());
             }),
+            ValueKind::Toolchains => self.check_toolchains(node, name),
             ValueKind::PathRules => {
                 self.check_items(node, name, |this, item| this.check_path_rule(item, name))
             }
@@ -209,6 +210,16 @@ impl Checker<'_> {
     fn check_text(&mut self, node: &Node, name: &str) {
         if node.as_text().is_none() {
             self.report_type(node, name, "text");
+        }
+    }
+
+    fn check_toolchains(&mut self, node: &Node, name: &str) {
+        match &node.value {
+            Value::List(items) => items.iter().for_each(|item| self.check_text(item, name)),
+            Value::Text(text) if TOOLCHAIN_WORDS.contains(&text.as_str()) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) => {
+                self.report_value(node, name, "`auto`, `off` or a list of paths", node.as_text().is_some());
+            }
         }
     }
 

@@ -10,7 +10,9 @@ use askfirst::Because;
 
 use super::keys::{KEYS, ValueKind};
 use super::quote::escape;
-use super::settings::{Config, Fallback, Layer, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier};
+use super::settings::{
+    Config, Fallback, Layer, OnDenial, PathConfig, PathMode, Settings, SyncRule, Tier, ToolchainAccess,
+};
 
 /// One effective value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +120,12 @@ fn floor_lines(floor: &Settings, layer: &str) -> Vec<EffectiveLine> {
         line.key = format!("{layer}.{}", line.key);
         line.value = format!("at least: {}", line.value);
     }
+    let access = &floor.sandbox.toolchains;
+    if let Some(origin) = floor.origins.get("sandbox.toolchains").filter(|_| !access.paths.is_empty()) {
+        let (key, value) =
+            (format!("{layer}.sandbox.toolchains"), format!("at most: {}", toolchains(access)));
+        lines.push(line(&key, value, origin.from.clone()));
+    }
     lines
 }
 
@@ -155,6 +163,7 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
             Tier::Full => "full".to_owned(),
             Tier::ContentOnly => "content-only".to_owned(),
         }),
+        "sandbox.toolchains" => Some(toolchains(&sandbox.toolchains)),
         "sandbox.os_profile.read" => profile.and_then(|profile| profile.read.as_deref().map(paths)),
         "sandbox.os_profile.write" => profile.and_then(|profile| profile.write.as_deref().map(paths)),
         "sandbox.os_profile.network" => {
@@ -183,6 +192,15 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
 
 fn list(texts: &[String]) -> String {
     format!("[{}]", texts.iter().map(|text| escape(text)).collect::<Vec<_>>().join(", "))
+}
+
+fn toolchains(access: &ToolchainAccess) -> String {
+    match (access.auto, access.paths.as_slice()) {
+        (true, []) => "auto".to_owned(),
+        (false, []) => "off".to_owned(),
+        (true, more) => paths(&[&[PathBuf::from("auto")], more].concat()),
+        (false, all) => paths(all),
+    }
 }
 
 fn paths(paths: &[PathBuf]) -> String {

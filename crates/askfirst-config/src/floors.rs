@@ -10,7 +10,9 @@ use askfirst::{Case, ToolEntry};
 
 use super::merge::{add_missing, merge_origins};
 use super::quote::escape;
-use super::settings::{Fallback, Layer, Limits, OSProfile, SecretsConfig, Settings, ShellConfig};
+use super::settings::{
+    Fallback, Layer, Limits, OSProfile, SecretsConfig, Settings, ShellConfig, ToolchainAccess,
+};
 use crate::settings::{DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE};
 
 /// Removes everything that a floor would grant. Returns one line for each removed item.
@@ -72,6 +74,10 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     if floor.is_set("sandbox.os_sandbox_fallback") && floor.sandbox.os_sandbox_fallback == Fallback::FailFast
     {
         main.sandbox.os_sandbox_fallback = Fallback::FailFast;
+    }
+    // The sandbox applies a floor's list when it finds the folders.
+    if floor.sandbox.toolchains == ToolchainAccess::OFF {
+        main.sandbox.toolchains = ToolchainAccess::OFF;
     }
     if let Some(profile) = &floor.sandbox.os_profile {
         main.sandbox.os_profile = Some(intersect(main.sandbox.os_profile.take(), profile));

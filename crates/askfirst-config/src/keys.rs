@@ -39,6 +39,8 @@ pub(crate) enum ValueKind {
     Path,
     /// A list of paths.
     Paths,
+    /// `auto`, `off`, or a list of paths and `auto`.
+    Toolchains,
     /// A list of globs.
     Globs,
     /// A list of gitignore rules.
@@ -71,13 +73,17 @@ const fn key(path: &'static str, kind: ValueKind, default: &'static str, doc: &'
 
 use ValueKind::{
     Anything, Approval, Bool, Cases, Count, Duration, EnvNames, Globs, NameMap, OptionalApproval, Path,
-    PathRules, Paths, Scalars, Section, SectionList, Size, Text, Texts, Version, When, Word, Words,
+    PathRules, Paths, Scalars, Section, SectionList, Size, Text, Texts, Toolchains, Version, When, Word,
+    Words,
 };
 
 /// The risk values.
 pub(crate) const RISKS: &[&str] = &["low", "high", "irreversible"];
 /// The types of a tool's arguments.
 pub(crate) const ARG_TYPES: &[&str] = &["string", "integer", "number", "boolean", "array"];
+
+/// The words that `sandbox.toolchains` may be.
+pub(crate) const TOOLCHAIN_WORDS: &[&str] = &["auto", "off"];
 
 /// All keys. Each key follows the section that contains it.
 #[rustfmt::skip]
@@ -114,6 +120,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("sandbox.require_os_sandbox", Bool, "", "Whether the OS sandbox is required. If omitted, it is used where it works."),
     key("sandbox.os_sandbox_fallback", Word(&["fail_fast", "refuse_tools"]), "fail_fast", "The effect of a required OS sandbox that does not work: nothing starts (`fail_fast`), or tools that start processes are refused (`refuse_tools`)."),
     key("sandbox.os_sandbox_min", Word(&["full", "content-only"]), "full", "The weakest accepted tier of the OS sandbox."),
+    key("sandbox.toolchains", Toolchains, "auto", "What processes may read besides the roots and the system's folders: what the programs on `PATH` need to start (`auto`), nothing (`off`), or a list of paths. `auto` in the list adds to it."),
     key("sandbox.os_profile", Section, "", "Removes access that the roots grant to processes. An omitted key restricts nothing."),
     key("sandbox.os_profile.read", Paths, "", "The only paths that processes may read."),
     key("sandbox.os_profile.write", Paths, "", "The only paths that processes may write."),

@@ -95,6 +95,13 @@ fn compare_os_sandbox(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
     if new.sandbox.os_sandbox_min < old.sandbox.os_sandbox_min {
         lines.push("a weaker tier of the OS sandbox is accepted".to_owned());
     }
+    let (was, is) = (&old.sandbox.toolchains, &new.sandbox.toolchains);
+    if is.auto && !was.auto {
+        lines.push("processes can read what the programs on `PATH` need to start".to_owned());
+    }
+    for path in is.paths.iter().filter(|path| !was.paths.iter().any(|old| path.starts_with(old))) {
+        lines.push(format!("processes can read {} outside the roots", tick_path(path)));
+    }
     for key in ["sandbox.os_profile.read", "sandbox.os_profile.write", "sandbox.os_profile.network"] {
         let (old, new) = (plain_value(old, key), plain_value(new, key));
         if old.is_some() && old != new {

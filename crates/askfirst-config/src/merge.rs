@@ -62,6 +62,9 @@ fn sandbox(mut main: SandboxConfig, project: &Settings) -> SandboxConfig {
     if is_set("sandbox.os_sandbox_min") {
         main.os_sandbox_min = theirs.os_sandbox_min;
     }
+    if is_set("sandbox.toolchains") {
+        main.toolchains = theirs.toolchains.clone();
+    }
     if let Some(new) = &theirs.os_profile {
         let profile = main.os_profile.get_or_insert_default();
         profile.read = new.read.clone().or(profile.read.take());

@@ -70,6 +70,9 @@ fn kind_schema(key: &Key) -> Value {
         ValueKind::Path => narrow::path(),
         ValueKind::Texts | ValueKind::Globs => list_of(json!({ "type": "string" })),
         ValueKind::Paths => list_of(narrow::path()),
+        ValueKind::Toolchains => {
+            json!({ "anyOf": [{ "enum": keys::TOOLCHAIN_WORDS }, list_of(narrow::path())] })
+        }
         ValueKind::PathRules => list_of(narrow::path_rule()),
         ValueKind::EnvNames => list_of(json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })),
         ValueKind::When => json!({

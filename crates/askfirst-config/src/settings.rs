@@ -240,8 +240,30 @@ pub struct SandboxConfig {
     pub os_sandbox_fallback: Fallback,
     /// The weakest accepted tier of the OS sandbox.
     pub os_sandbox_min: Tier,
+    /// What processes may read besides the roots and the system's folders.
+    pub toolchains: ToolchainAccess,
     /// Removes access that the roots grant to processes.
     pub os_profile: Option<OSProfile>,
+}
+
+/// What processes may read besides the roots and the system's folders. Without `auto` and paths, they may read nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolchainAccess {
+    /// Whether they may read what the programs on `PATH` need to start.
+    pub auto: bool,
+    /// More files and folders that they may read.
+    pub paths: Vec<PathBuf>,
+}
+
+impl ToolchainAccess {
+    /// Access to nothing.
+    pub const OFF: Self = Self { auto: false, paths: Vec::new() };
+}
+
+impl Default for ToolchainAccess {
+    fn default() -> Self {
+        Self { auto: true, paths: Vec::new() }
+    }
 }
 
 /// The settings of one root.

@@ -4,11 +4,12 @@
 
 mod journal;
 mod registry;
+mod toolchains;
 mod tracker;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use askfirst::SandboxStatus;
@@ -20,9 +21,12 @@ use askfirst_sandbox::{
     Spec, Stdin, Stop, Violation,
 };
 
-use crate::sandbox::{DerivedProfile, derive_os_sandbox_profile, probe_machine};
-use askfirst_config::{Config, Places, Settings, Tier};
+use crate::sandbox::{
+    DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine,
+};
+use askfirst_config::{Config, Settings, Tier};
 use registry::LaunchRegistry;
+use toolchains::{NOT_EXECUTABLE, NOT_FOUND, with_explanation};
 use tracker::CommandTracker;
 
 /// How often a profile is derived again because a file was replaced during the setup of the sandbox.
@@ -106,6 +110,9 @@ pub struct SandboxLauncher {
     tracker: OnceLock<Result<CommandTracker, String>>,
     /// The state folder, in which other processes of askfirst find what existed before a command.
     state: Option<PathBuf>,
+    start: StartEnvironment,
+    /// Found with the first process, and again after something has changed.
+    toolchains: Mutex<Option<Arc<Toolchains>>>,
 }
 
 /// The result of a run, with the violations that the kernel reported.
@@ -115,8 +122,10 @@ impl SandboxLauncher {
     /// Creates a launcher. It reads nothing before the first process.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let state = Some(Places::from_env().state);
-        Self { config, running: LaunchRegistry::default(), tracker: OnceLock::new(), state }
+        let start = StartEnvironment::read();
+        let state = Some(start.places.state.clone());
+        let (running, tracker) = (LaunchRegistry::default(), OnceLock::new());
+        Self { config, running, tracker, state, start, toolchains: Mutex::default() }
     }
 
     /// Stops all running processes, and starts no more.
@@ -163,6 +172,7 @@ impl SandboxLauncher {
             ))
         })?;
         let derived = derive_os_sandbox_profile(&self.config, access, &tracker.protected, &tracker.links);
+        let derived = derived.map(|derived| self.with_toolchains(derived));
         Ok((derived.map_err(|e| LaunchFailed(e.to_string()))?, leftovers))
     }
 
@@ -176,17 +186,24 @@ impl SandboxLauncher {
         launch: &Launch,
         descriptors: Descriptors,
     ) -> Result<(ProcessEnd, SandboxReport), LaunchFailed> {
-        let spec = spec(launch)?;
         let sandbox = probe_machine().sandbox(minimum_tier(&self.config));
         let sandbox = sandbox.map_err(|why| LaunchFailed(format!("no sandbox works here: {why}")))?;
+        let spec = self.with_variables(&spec(launch)?);
+        let mut hidden = None;
         let run = |derived: &DerivedProfile, stop: &Stop| {
             // The caller waits for the program and ends it.
             let limits = Limits { wall: None, ..derived.profile.limits.clone() };
             let profile = OSProfile { descriptors, limits, ..derived.profile.clone() };
-            let (end, violations) = askfirst_sandbox::attach_in_sandbox(sandbox, &profile, &spec, stop)?;
-            Ok((ended(end), violations))
+            let result = askfirst_sandbox::attach_in_sandbox(sandbox, &profile, &spec, stop);
+            hidden = match &result {
+                Ok((End::Exited(NOT_EXECUTABLE | NOT_FOUND), _)) => self.toolchains().name_hidden_entries(),
+                Ok(_) => None,
+                Err(failed) => self.explain_failure(failed, &spec, &profile),
+            };
+            result.map(|(end, violations)| (ended(end), violations))
         };
-        let (ended, violations) = self.run_in_sandbox(launch.access, run)?;
+        let result = self.run_in_sandbox(launch.access, run);
+        let (ended, violations) = with_explanation(result, hidden)?;
         Ok((ended, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
 
@@ -313,12 +330,27 @@ impl SandboxLauncher {
                 };
             }
         };
+        let spec = &self.with_variables(spec);
+        let mut hidden = None;
         let run = |derived: &DerivedProfile, stop: &Stop| {
             pass_stop(listener, stop);
-            let outcome = askfirst_sandbox::launch_in_sandbox(sandbox, &derived.profile, spec, stop)?;
-            Ok((outcome.finished, outcome.violations))
+            let profile = &derived.profile;
+            let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
+            hidden = match &result {
+                Ok(outcome) => match outcome.finished.end {
+                    End::Exited(NOT_EXECUTABLE | NOT_FOUND) => {
+                        let errors = &outcome.finished.stderr;
+                        let errors = [errors.head.as_slice(), &errors.tail].concat();
+                        self.toolchains().explain_errors(&errors, &spec.folder, profile)
+                    }
+                    End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped => None,
+                },
+                Err(failed) => self.explain_failure(failed, spec, profile),
+            };
+            result.map(|outcome| (outcome.finished, outcome.violations))
         };
-        let (outcome, violations) = self.run_in_sandbox(launch.access, run)?;
+        let result = self.run_in_sandbox(launch.access, run);
+        let (outcome, violations) = with_explanation(result, hidden)?;
         Ok(finished(outcome, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
 }

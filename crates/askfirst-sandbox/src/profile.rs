@@ -20,6 +20,9 @@ pub struct OSProfile {
     pub denied: Vec<DeniedPath>,
     /// Read-only paths that programs need to start. Missing ones are skipped.
     pub system: Vec<PathBuf>,
+    /// Links outside the grants, each with its target, so that a path through one leads where it leads outside. A link
+    /// grants nothing.
+    pub links: Vec<(PathBuf, PathBuf)>,
     /// Paths of empty folders that only this process sees. They are deleted when it ends.
     pub private: Vec<PathBuf>,
     /// Whether the process shares the network of this machine.
@@ -43,6 +46,7 @@ impl OSProfile {
             writable: Vec::new(),
             denied: Vec::new(),
             system: SYSTEM_PATHS.iter().map(PathBuf::from).collect(),
+            links: Vec::new(),
             private: vec![PathBuf::from("/tmp")],
             network: Network::Own,
             limits: Limits::default(),

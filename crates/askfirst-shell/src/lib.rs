@@ -44,6 +44,7 @@ pub use roots::{Governed, Roots};
 pub use rules::{BadPattern, Layer, LayerValues, ShellRule};
 pub use sandbox_view::{Masked, SandboxView};
 pub use script::{Script, ShellPolicy};
+pub use secrets::is_secret;
 pub use start::Start;
 pub use world::{Empty, FileInfo, FileKind, Link, Listing, World};
 

@@ -239,7 +239,8 @@ impl<'a> Reach<'a> {
         let mut tops = self.sandbox.shown().iter().map(Path::new);
         // A link to elsewhere that is itself in the list leads there in the sandbox too.
         self.outside == Approval::Required
-            && tops.any(|top| (real.starts_with(top) || plain == top) && !of_user(top))
+            && (tops.any(|top| (real.starts_with(top) || plain == top) && !of_user(top))
+                || self.sandbox.is_in_toolchain(real))
             && self.sandbox.masked() == Masked::BySandbox
     }
 

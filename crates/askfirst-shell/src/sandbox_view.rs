@@ -1,5 +1,7 @@
 //! The OS sandbox as the analysis sees it: one trait. The caller may have to start a process to answer.
 
+use std::path::Path;
+
 /// Whether the OS sandbox hides the files of `never_read` from a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Masked {
@@ -21,6 +23,11 @@ pub trait SandboxView {
 
     /// Returns the paths outside every root that every program in the sandbox can read.
     fn shown(&self) -> &[&str];
+
+    /// Returns whether every program in the sandbox can read a path without links because it is in a toolchain.
+    fn is_in_toolchain(&self, _path: &Path) -> bool {
+        false
+    }
 }
 
 /// A sandbox that shows nothing outside the roots.

@@ -60,7 +60,8 @@ const FOLDERS: [&str; 7] = [".ssh", ".gnupg", ".aws", ".azure", ".gem", ".kube",
 const SAMPLES: [&str; 7] = [".example", ".sample", ".template", ".dist", ".defaults", ".test", ".ci"];
 
 /// Whether a place usually holds secrets.
-pub(super) fn is_secret(path: &Path) -> bool {
+#[must_use]
+pub fn is_secret(path: &Path) -> bool {
     let Some(name) = path.file_name().map(lower) else { return false };
     if SAMPLES.iter().any(|sample| name.ends_with(sample)) {
         return false;

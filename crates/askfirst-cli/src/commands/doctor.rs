@@ -6,7 +6,9 @@ use std::path::Path;
 use askfirst::{Mode, SandboxStatus};
 use askfirst_config::{Config, Places};
 use askfirst_runtime::launcher::sandbox_status;
-use askfirst_runtime::sandbox::{SYSTEM_PATHS, is_root, landlock_version, probe_machine};
+use askfirst_runtime::sandbox::{
+    SYSTEM_PATHS, StartEnvironment, Toolchains, is_root, landlock_version, probe_machine,
+};
 use askfirst_runtime::tools::catalog::{ledger_path, warnings};
 use serde::Serialize;
 
@@ -54,6 +56,9 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     }
     for (state, text) in about_sandbox(&config) {
         say("sandbox", state, text);
+    }
+    for (state, text) in about_toolchains(&config) {
+        say("toolchain", state, text);
     }
     let ledger = ledger_path(&config, &places.state);
     let (state, text) = writable(&ledger);
@@ -141,6 +146,36 @@ fn about_sandbox(config: &Config) -> Vec<(Health, String)> {
         let text = "otherwise programs stay root without capabilities: only mounts protect root's files, and the \
                     number of processes is not limited";
         findings.push((Health::Weak, text.to_owned()));
+    }
+    findings
+}
+
+/// The maximum number of hidden paths that are reported one by one.
+const MAX_HIDDEN: usize = 16;
+
+/// Reports which folders the programs on `PATH` may read in the sandbox, and what stays hidden.
+fn about_toolchains(config: &Config) -> Vec<(Health, String)> {
+    let toolchains = Toolchains::find(config, &StartEnvironment::read());
+    let names = |paths: Vec<&Path>| {
+        paths.into_iter().map(|path| toolchains.shorten(path)).collect::<Vec<_>>().join(" ")
+    };
+    let (shown, inside) =
+        (toolchains.folders().collect::<Vec<_>>(), toolchains.hidden_inside().collect::<Vec<_>>());
+    let mut findings = Vec::new();
+    if !shown.is_empty() {
+        findings.push((Health::Good, format!("every program can also read, to start: {}", names(shown))));
+    }
+    if !inside.is_empty() {
+        findings.push((Health::Good, format!("hidden inside these folders: {}", names(inside))));
+    }
+    for (path, reason) in toolchains.hidden().take(MAX_HIDDEN) {
+        let line = toolchains.config_line(path);
+        let line = line.map(|line| format!("; hint: `{line}` would show it")).unwrap_or_default();
+        findings.push((Health::Weak, format!("{} is hidden: {reason}{line}", toolchains.shorten(path))));
+    }
+    let more = toolchains.hidden().count().saturating_sub(MAX_HIDDEN);
+    if more > 0 {
+        findings.push((Health::Weak, format!("{more} more are hidden")));
     }
     findings
 }

@@ -1,7 +1,7 @@
 //! `effective`: prints the merged config, the source of each value, and the digest.
 
 use askfirst_config::effective as lines_of;
-use askfirst_runtime::sandbox::SYSTEM_PATHS;
+use askfirst_runtime::sandbox::{SYSTEM_PATHS, StartEnvironment, Toolchains};
 use serde_json::json;
 
 use crate::args::Common;
@@ -14,6 +14,8 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
     let config = read_config(common)?;
     print_config_warnings(&config, common);
     let lines = lines_of(&config);
+    let toolchains = Toolchains::find(&config, &StartEnvironment::read());
+    let toolchains: Vec<String> = toolchains.folders().map(|path| path.display().to_string()).collect();
     if common.json {
         let values: Vec<_> = lines
             .iter()
@@ -26,7 +28,8 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
             .collect();
         let system = SYSTEM_PATHS;
         crate::print::json(
-            &json!({"digest": config.digest, "files": files, "values": values, "system_paths": system[..]}),
+            &json!({"digest": config.digest, "files": files, "values": values, "system_paths": system[..],
+                "toolchain_paths": toolchains}),
         );
         return Ok(Exit::Done);
     }
@@ -40,5 +43,8 @@ pub fn effective(common: &Common) -> anyhow::Result<Exit> {
         out(&format!("{:<width$}  # {}", format!("{}: {}", line.key, line.value), line.from));
     }
     out(&format!("# in the sandbox, every program can also read: {}", SYSTEM_PATHS.join(" ")));
+    if !toolchains.is_empty() {
+        out(&format!("# and what the programs on `PATH` need to start: {}", toolchains.join(" ")));
+    }
     Ok(Exit::Done)
 }

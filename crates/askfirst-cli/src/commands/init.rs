@@ -244,6 +244,7 @@ sandbox:
       approval: {{ read: {}, write: {} }}
   never_read: [\".env\", \".env.*\", \"*.pem\", \"~/.ssh/**\", \"~/.aws/**\"]
   # Built in: git hooks, shell profiles, editor config, agent config and this file are never written.
+  toolchains: auto            # programs on your PATH can start in the sandbox; `askfirst doctor` lists their folders
 ",
         approval(answers.reads),
         approval(answers.writes),

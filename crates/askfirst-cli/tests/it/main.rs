@@ -27,5 +27,6 @@ mod serve_http;
 mod shell;
 mod spec;
 mod tidy;
+mod toolchains;
 mod warnings;
 mod watch;

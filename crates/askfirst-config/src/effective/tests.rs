@@ -38,7 +38,7 @@ fn named_entries_are_listed_completely_with_unique_keys() {
         "home/.config/askfirst/askfirst.yaml",
         "version: 1\nshell: { rules: [ { pattern: ls, exact: true, risk: high, description: see, approval: none } ] }\ntools:\n  a: { approval: human, risk: irreversible, description: \"pay {to}\", exclude_keys: [pin], when: { to: [bob, \"x*\", 1] }, options: { limit: 1 } }\n  w: { command: [wc, \"{n}\", \"{f}\"], args: { n: { type: integer, optional: true }, f: { enum: [x, y] } } }\nmcp: { g: { command: [g, x], env: { pass: [TOKEN] }, hide_denied: true, ask_by: [watch] }, u: { url: \"http://u\", token_file: /t } }\n",
     );
-    let floor = "version: 1\ndefault_approval: human\nshell: { rules: [ { pattern: ls, approval: deny } ] }\ntools: { a: { approval: deny } }\n";
+    let floor = "version: 1\ndefault_approval: human\nshell: { rules: [ { pattern: ls, approval: deny } ] }\ntools: { a: { approval: deny } }\nsandbox: { toolchains: [/opt/x] }\n";
     world.write("etc/askfirst.yaml", floor);
     world.write("project/askfirst.yaml", floor);
     let report = listed(&world);

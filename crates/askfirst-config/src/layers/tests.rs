@@ -118,6 +118,32 @@ fn trusted_project_replaces_user_values() {
 }
 
 #[test]
+fn strictest_layer_decides_about_toolchains() {
+    let world = World::new();
+    let config = |user: &str, project: &str, managed: &str| {
+        for (name, text) in [(USER, user), (PROJECT, project), (MANAGED, managed)] {
+            world.write(name, &format!("version: 1\n{text}\n"));
+        }
+        world.load().unwrap()
+    };
+    let of =
+        |config: &Config| (config.main.sandbox.toolchains.auto, config.main.sandbox.toolchains.paths.len());
+    assert_eq!(of(&config("", "", "")), (true, 0));
+    let (off, list) = ("sandbox: { toolchains: off }", "sandbox: { toolchains: [auto, /opt/x] }");
+    // Nothing that an untrusted project writes adds a folder, and its `off` counts.
+    assert_eq!(of(&config(off, list, "")), (false, 0));
+    assert_eq!(of(&config(list, off, "")), (false, 0));
+    assert_eq!(of(&config(list, "", off)), (false, 0));
+    assert_eq!(of(&config(list, "", "sandbox: {}")), (true, 1));
+    config(off, list, "");
+    trust_project(&world);
+    assert_eq!(of(&world.load().unwrap()), (true, 1));
+    // The sandbox applies the list of a floor, so the floor keeps it.
+    let floor = config("", "", "sandbox: { toolchains: [/opt/y] }").floors.remove(0);
+    assert_eq!(floor.sandbox.toolchains.paths, ["/opt/y"].map(std::path::PathBuf::from));
+}
+
+#[test]
 fn changed_project_config_needs_trust_again() {
     let world = World::new();
     world.write(PROJECT, "version: 1\ndefault_approval: none\n");

@@ -44,6 +44,8 @@ const REPORTED: &[(&str, &str, &str, &str)] = &[
     ("sandbox.require_os_sandbox", DEMANDED, "sandbox: { require_os_sandbox: false }", "processes may run without the OS sandbox"),
     ("sandbox.os_sandbox_fallback", DEMANDED, "sandbox: { os_sandbox_fallback: refuse_tools }", "if the required OS sandbox does not work, only tools that start processes are refused"),
     ("sandbox.os_sandbox_min", DEMANDED, "sandbox: { os_sandbox_min: content-only }", "a weaker tier of the OS sandbox is accepted"),
+    ("sandbox.toolchains", "sandbox: { toolchains: off }", "sandbox: { toolchains: auto }", "processes can read what the programs on `PATH` need to start"),
+    ("sandbox.toolchains", "", "sandbox: { toolchains: [auto, /opt/x, ./notes] }", "processes can read `/opt/x` outside the roots"),
     ("sandbox.os_profile.read", CLOSED, "sandbox: { os_profile: { read: [/] } }", "`sandbox.os_profile.read` is [/] instead of [[world]/project/notes]"),
     ("sandbox.os_profile.write", CLOSED, "sandbox: { os_profile: { write: [/] } }", "`sandbox.os_profile.write` is [/] instead of [[world]/project/notes]"),
     ("sandbox.os_profile.network", CLOSED, "sandbox: { os_profile: { network: true } }", "`sandbox.os_profile.network` is true instead of false"),

@@ -31,7 +31,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    fn expand_path(&self, text: &str) -> Result<PathBuf, String> {
+    pub(super) fn expand_path(&self, text: &str) -> Result<PathBuf, String> {
         if text == "~" || text.starts_with("~/") {
             let home = self.base.home.as_deref().ok_or("cannot expand `~`: the home folder is unknown")?;
             return Ok(clean(&home.join(text.trim_start_matches('~').trim_start_matches('/'))));

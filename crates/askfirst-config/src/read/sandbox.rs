@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::{ConfigReader, approval, size, text, texts};
-use crate::node::{Entry, Node};
+use crate::node::{Entry, Node, Value};
 use crate::quote::escape;
-use crate::settings::{Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier};
+use crate::settings::{
+    Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier, ToolchainAccess,
+};
 
 impl ConfigReader<'_> {
     pub(super) fn read_sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
@@ -14,10 +16,11 @@ impl ConfigReader<'_> {
         let paths = self.read_roots(node.get("paths"));
         let profile = node.get("os_profile").filter(|profile| profile.is_map());
         let os_profile = profile.map(|profile| OSProfile {
-            read: self.read_profile_paths(profile.get("read"), &paths),
-            write: self.read_profile_paths(profile.get("write"), &paths),
+            read: profile.get("read").map(|node| self.read_process_paths(node.items(), &paths)),
+            write: profile.get("write").map(|node| self.read_process_paths(node.items(), &paths)),
             network: profile.get("network").and_then(Node::as_bool),
         });
+        let toolchains = self.read_toolchains(node.get("toolchains"), &paths);
         SandboxConfig {
             paths,
             never_read: node.get("never_read").map(texts).unwrap_or_default(),
@@ -31,23 +34,53 @@ impl ConfigReader<'_> {
                 Some("content-only") => Tier::ContentOnly,
                 _ => Tier::Full,
             },
+            toolchains,
             os_profile,
         }
     }
 
-    fn read_profile_paths(
+    fn read_toolchains(
         &mut self,
         node: Option<&Node>,
         roots: &BTreeMap<String, PathConfig>,
-    ) -> Option<Vec<PathBuf>> {
+    ) -> ToolchainAccess {
+        let Some(node) = node else { return ToolchainAccess::default() };
+        let is_auto = |node: &&Node| node.as_text() == Some("auto");
+        let Value::List(items) = &node.value else {
+            return ToolchainAccess { auto: is_auto(&node), paths: Vec::new() };
+        };
+        let home = self.base.home.as_deref().map(super::paths::follow);
+        for item in items.iter().filter(|item| !is_auto(item)) {
+            let path = item.as_text().and_then(|text| self.expand_path(text).ok());
+            let path = path.map(|path| super::paths::follow(&path));
+            if path.is_some_and(|path| home.as_ref().is_some_and(|home| home.starts_with(path))) {
+                let message = format!(
+                    "`toolchains` cannot show `{}`: it is your home folder, or contains it",
+                    item.brief()
+                );
+                self.fault_with_hint(&item.position, message, "write the folder of the program");
+            }
+        }
+        let paths = items.iter().filter(|item| !is_auto(item));
+        ToolchainAccess {
+            auto: items.iter().any(|item| is_auto(&item)),
+            paths: self.read_process_paths(paths, roots),
+        }
+    }
+
+    fn read_process_paths<'n>(
+        &mut self,
+        items: impl IntoIterator<Item = &'n Node>,
+        roots: &BTreeMap<String, PathConfig>,
+    ) -> Vec<PathBuf> {
         let writable: Vec<&PathConfig> = roots.values().filter(|root| root.mode == PathMode::Rw).collect();
         let mut paths = Vec::new();
-        for item in node?.items() {
+        for item in items {
             let Some(path) = self.read_path(item) else { continue };
             self.refuse_link("the path", item, &path, &writable);
             paths.push(super::paths::follow(&path));
         }
-        Some(paths)
+        paths
     }
 
     fn read_roots(&mut self, node: Option<&Node>) -> BTreeMap<String, PathConfig> {

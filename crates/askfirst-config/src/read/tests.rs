@@ -33,6 +33,7 @@ fn example_config_is_read_without_warnings() {
     assert_eq!(sandbox.never_read, [".env", "~/.ssh/**"]);
     assert_eq!(sandbox.never_write, [".git/hooks/**"]);
     assert_eq!(sandbox.require_os_sandbox, Some(true));
+    assert_eq!(sandbox.toolchains, ToolchainAccess { auto: true, paths: Vec::new() });
     let profile = sandbox.os_profile.as_ref().unwrap();
     assert_eq!((profile.read.clone(), profile.network), (None, Some(false)));
     assert_eq!(profile.write, Some(vec![world.path("project/notes")]));
@@ -64,6 +65,20 @@ fn example_config_is_read_without_warnings() {
     let token = world.path("home/.config/search-token");
     let url = "http://127.0.0.1:8080/mcp".to_owned();
     assert_eq!(settings.mcp["search"].upstream, Upstream::Url { url, token_file: Some(token) });
+}
+
+#[test]
+fn toolchains_are_auto_off_or_paths() {
+    let world = World::new();
+    let read = |value: &str| {
+        world.settings(&format!("version: 1\nsandbox: {{ toolchains: {value} }}\n")).sandbox.toolchains
+    };
+    assert_eq!(read("auto"), ToolchainAccess::default());
+    assert_eq!(read("off"), ToolchainAccess::OFF);
+    assert_eq!(read("[]"), ToolchainAccess::OFF);
+    let paths = vec!["/opt/x".into(), world.path("home/bin"), world.path("project/tools")];
+    assert_eq!(read("[/opt/x, ~/bin, ./tools]"), ToolchainAccess { auto: false, paths: paths.clone() });
+    assert_eq!(read("[/opt/x, auto, ~/bin, ./tools]"), ToolchainAccess { auto: true, paths });
 }
 
 #[test]

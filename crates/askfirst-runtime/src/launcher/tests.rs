@@ -142,3 +142,28 @@ fn hooks_named_during_a_command_are_quarantined() {
     let told = told.unwrap().0;
     assert!(told.iter().any(|line| line.contains("hooks` appeared")), "{told:?}");
 }
+
+// invariant: 4
+#[test]
+fn toolchain_replaced_before_the_start_is_left_out() {
+    let held = tempfile::tempdir().unwrap();
+    let base = held.path().canonicalize().unwrap();
+    for folder in ["root", "bin", "private"] {
+        fs::create_dir(base.join(folder)).unwrap();
+        fs::copy("/bin/true", base.join(folder).join("true")).unwrap();
+    }
+    let start = StartEnvironment { path: vec![base.join("bin")], ..StartEnvironment::read() };
+    let launcher = SandboxLauncher { start, ..launcher(&base.join("root")) };
+    let mut readable = Vec::new();
+    let done = launcher.run_in_sandbox(Access::Approved, |derived, _| {
+        readable.push(derived.profile.readable.iter().map(|grant| grant.path.clone()).collect::<Vec<_>>());
+        if readable.len() > 1 {
+            return Ok(((), Vec::new()));
+        }
+        fs::rename(base.join("bin"), base.join("old")).unwrap();
+        std::os::unix::fs::symlink("/nowhere", base.join("bin")).unwrap();
+        Err(LaunchError::Sandbox { step: "mounting".to_owned(), cause: rustix::io::Errno::STALE.into() })
+    });
+    assert!(done.is_ok());
+    assert_eq!(readable, [vec![base.join("bin")], Vec::new()]);
+}

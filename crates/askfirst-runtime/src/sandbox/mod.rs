@@ -3,6 +3,7 @@
 //! - [`derive_os_sandbox_profile`] computes what a process may reach. It never grants more than the file tools would.
 //! - [`ProtectedNames`] finds the protected names in the roots.
 //! - [`quarantine`] renames protected names that a command created.
+//! - [`Toolchains`] finds what the programs on `PATH` need to start.
 //! - [`probe_machine`] finds the sandbox that works on this machine.
 
 mod derive;
@@ -16,6 +17,7 @@ mod machine;
 mod protected;
 mod quarantine;
 mod reading;
+mod toolchains;
 
 pub use derive::{DerivedProfile, derive_os_sandbox_profile};
 pub use digests::EntryDigest;
@@ -26,6 +28,7 @@ pub use hard_links::{HardLinks, LinkedFiles};
 pub use machine::{MachineSandbox, end_helpers, keep_helpers, probe_machine, use_helper};
 pub use protected::{ProtectedNames, SearchResult, Snapshot};
 pub use quarantine::{QuarantineReport, QuarantineScope, quarantine, reopen};
+pub use toolchains::{HiddenReason, StartEnvironment, Toolchains};
 
 pub use askfirst_sandbox::{
     Denial, Descriptors, Grant, Helper, HelperError, Network, OSProfile, SYSTEM_PATHS, landlock_version,

@@ -59,7 +59,8 @@ impl Catalog {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
         }
         if config.main.shell.is_some() {
-            let sandbox = MachineView { is_optional: accepts_missing_sandbox(&config) };
+            let is_optional = accepts_missing_sandbox(&config);
+            let sandbox = MachineView { is_optional, launcher: Arc::clone(&launcher) };
             let shell = ShellToolset::with_sandbox(&config, Arc::clone(&launcher) as _, Box::new(sandbox))?;
             toolset = toolset.with(Arc::new(shell));
         }
@@ -80,6 +81,7 @@ impl Catalog {
 struct MachineView {
     /// Whether the config accepts commands without a sandbox.
     is_optional: bool,
+    launcher: Arc<SandboxLauncher>,
 }
 
 impl SandboxView for MachineView {
@@ -94,6 +96,10 @@ impl SandboxView for MachineView {
 
     fn shown(&self) -> &[&str] {
         &SYSTEM_PATHS
+    }
+
+    fn is_in_toolchain(&self, path: &Path) -> bool {
+        self.launcher.toolchains().contains(path)
     }
 }
 

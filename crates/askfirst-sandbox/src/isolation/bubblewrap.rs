@@ -150,6 +150,9 @@ pub(super) fn command(
             (MountStep::Deny(Denial::Write | Denial::All), _) => builder.cover(path).map_err(failed(path))?,
         }
     }
+    for (path, to) in &profile.links {
+        builder.words(["--symlink".as_ref(), to.as_ref(), path.as_ref()]);
+    }
     let program = match &helper.0 {
         Program::Own => File::open("/proc/self/exe").map(OwnedFd::from),
         Program::File(file) => file.try_clone(),

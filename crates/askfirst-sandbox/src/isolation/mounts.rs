@@ -4,6 +4,7 @@
 //! followed.
 
 mod kernel_mounts;
+mod links;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -97,6 +98,7 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
         let onto = builder.place(&grant.path, entry_kind).map_err(mounting(&grant.path))?;
         sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(&grant.path))?;
     }
+    builder.links()?;
     builder.denials()?;
     kernel_mounts.attach(order)?;
     builder.place(&order.folder, EntryKind::Folder).map_err(mounting(&order.folder))?;

@@ -59,6 +59,10 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
         });
     });
     out.list(&profile.system, |out, path| out.text(path.as_os_str()));
+    out.list(&profile.links, |out, (path, to)| {
+        out.text(path.as_os_str());
+        out.text(to.as_os_str());
+    });
     out.list(&profile.private, |out, path| out.text(path.as_os_str()));
     out.number(match profile.network {
         Network::Own => 0,
@@ -139,7 +143,9 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
     };
     let (readable, writable) = (from.list(grant)?, from.list(grant)?);
     let denied = from.list(denied)?;
-    let (system, private) = (from.list(WireReader::path)?, from.list(WireReader::path)?);
+    let system = from.list(WireReader::path)?;
+    let links = from.list(|from| Some((from.path()?, from.path()?)))?;
+    let private = from.list(WireReader::path)?;
     let network = match from.number()? {
         0 => Network::Own,
         1 => Network::Shared,
@@ -171,6 +177,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         writable,
         denied,
         system,
+        links,
         private,
         network,
         limits,

@@ -35,6 +35,7 @@ fn grants_are_descriptors_and_precede_their_masks() {
                 DeniedPath { path: home.join("sub/.env"), what: Denial::All },
             ],
             system: Vec::new(),
+            links: vec![("/a/link".into(), home.join("sub"))],
             ..OSProfile::nothing()
         },
         off: Vec::new(),
@@ -56,7 +57,7 @@ fn grants_are_descriptors_and_precede_their_masks() {
     assert_eq!(
         after,
         "--dev /dev --bind-fd N HOME --bind-fd N HOME/sub --perms 000 --ro-bind-data N HOME/sub/.env \
-         --ro-bind-fd N HOME/sub/hooks --ro-bind-fd N /.sandbox-helper --dir HOME --remount-ro / \
+         --ro-bind-fd N HOME/sub/hooks --symlink HOME/sub /a/link --ro-bind-fd N /.sandbox-helper --dir HOME --remount-ro / \
          --argv0 askfirst-sandbox-helper -- /.sandbox-helper"
     );
     let follow: Vec<String> = (5..5 + builder.descriptors.len()).map(|number| number.to_string()).collect();

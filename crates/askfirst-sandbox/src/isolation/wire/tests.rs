@@ -20,6 +20,7 @@ fn order() -> Order {
                 DeniedPath { path: "/w/.env".into(), what: Denial::All },
                 DeniedPath { path: "/w/.git".into(), what: Denial::Write },
             ],
+            links: vec![("/home".into(), "/data/home".into())],
             network: Network::Shared,
             limits: Limits { cpu: Some(Duration::from_secs(3)), file: Some(0), ..Limits::default() },
             environment: vec!["PATH".into()],

@@ -1,5 +1,6 @@
 //! How the OS sandbox decides about what a command reads: files that it hides, and places that it shows.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,6 +22,10 @@ impl SandboxView for CountingView {
 
     fn shown(&self) -> &[&str] {
         &SHOWN
+    }
+
+    fn is_in_toolchain(&self, path: &Path) -> bool {
+        path.starts_with("/opt/python")
     }
 }
 
@@ -107,6 +112,19 @@ fn places_that_the_sandbox_shows_are_only_read_without_asking() {
     }
     let stricter = counting(Masked::BySandbox, &format!("{READS}  outside_roots: deny\n")).0;
     assert_eq!(stricter.says("cat /etc/hosts"), Deny);
+}
+
+// invariant: 4
+#[test]
+fn toolchain_is_read_without_asking_only_in_a_sandbox() {
+    for (masked, expected) in
+        [(Masked::BySandbox, Free), (Masked::Optional, Required), (Masked::No, Required)]
+    {
+        let (world, _) = counting(masked, READS);
+        assert_eq!(world.says("cat /opt/python/lib/os.py"), expected, "{masked:?}");
+        assert_eq!(world.says("cat /opt/other/lib/os.py"), Required, "{masked:?}");
+        assert_eq!(world.says("touch /opt/python/lib/os.py"), Required, "{masked:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! Lists folders, searches them for names that stay hidden, and knows whether one has changed since.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, FileType, Metadata};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::fence::Fence;
+
+/// The maximum number of names in one folder.
+const MAX_NAMES: usize = 16_384;
+/// The maximum number of names in a folder that is searched completely.
+const MAX_SEARCHED: usize = 4_096;
+
+/// The maximum number of names that stay hidden in one folder. Each takes time before every command.
+const MAX_HIDDEN: usize = 256;
+
+/// How much of a script is read to find its interpreter.
+const MAX_SHEBANG: u64 = 256;
+
+/// Which folder it is, and when it changed last.
+type FolderState = (u64, u64, i64, i64);
+
+/// The folders that were listed, with the time of their last change.
+#[derive(Debug, Default)]
+pub(super) struct Folders(BTreeMap<PathBuf, FolderState>);
+
+/// A name in a folder.
+pub(super) struct Listed {
+    pub(super) path: PathBuf,
+    kind: FileType,
+}
+
+impl Listed {
+    pub(super) fn is_link(&self) -> bool {
+        self.kind.is_symlink()
+    }
+
+    /// Whether it is a program and no link.
+    pub(super) fn is_program(&self) -> bool {
+        self.kind.is_file() && self.path.metadata().is_ok_and(|found| is_program(&found))
+    }
+}
+
+/// Whether it is a file that someone may execute.
+pub(super) fn is_program(found: &Metadata) -> bool {
+    found.is_file() && found.permissions().mode() & 0o111 != 0
+}
+
+/// Returns the absolute path that the first line of a script names.
+pub(super) fn interpreter(script: &Path) -> Option<PathBuf> {
+    let mut start = Vec::new();
+    fs::File::open(script).ok()?.take(MAX_SHEBANG).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let word = line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty())?;
+    Some(PathBuf::from(OsStr::from_bytes(word))).filter(|path| path.is_absolute())
+}
+
+fn state(folder: &Path) -> Option<FolderState> {
+    let found = fs::metadata(folder).ok()?;
+    Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
+}
+
+impl Folders {
+    /// Lists a folder. Returns `None` if it cannot be listed, or has too many names.
+    pub(super) fn list(&mut self, folder: &Path) -> Option<Vec<Listed>> {
+        self.0.insert(folder.to_owned(), state(folder)?);
+        let entries = fs::read_dir(folder).ok()?.take(MAX_NAMES + 1).map(|entry| {
+            let entry = entry.ok()?;
+            Some(Listed { path: entry.path(), kind: entry.file_type().ok()? })
+        });
+        entries.collect::<Option<Vec<_>>>().filter(|entries| entries.len() <= MAX_NAMES)
+    }
+
+    /// Returns the names below a path that stay hidden, except for links. Returns `None` if there is too much to search.
+    ///
+    /// A link with a hidden name hides its target, if that is below the path too.
+    pub(super) fn search(&mut self, path: &Path, fence: &Fence) -> Option<Vec<PathBuf>> {
+        let (mut hidden, mut waiting, mut count) = (Vec::new(), vec![path.to_owned()], 0);
+        while let Some(folder) = waiting.pop() {
+            if !folder.is_dir() {
+                continue;
+            }
+            let entries = self.list(&folder)?;
+            count += entries.len();
+            if count > MAX_SEARCHED {
+                return None;
+            }
+            for entry in entries {
+                let is_hidden =
+                    fence.hides(&entry.path) || entry.path.file_name().is_some_and(|name| name == ".git");
+                match (is_hidden, entry.is_link()) {
+                    (true, true) => {
+                        let target = entry.path.canonicalize().ok();
+                        hidden.extend(target.filter(|target| target != path && target.starts_with(path)));
+                    }
+                    (true, false) => hidden.push(entry.path),
+                    (false, _) if entry.kind.is_dir() => waiting.push(entry.path),
+                    (false, _) => {}
+                }
+            }
+            if hidden.len() > MAX_HIDDEN {
+                return None;
+            }
+        }
+        Some(hidden)
+    }
+
+    /// Whether all folders are as they were when they were listed.
+    pub(super) fn are_unchanged(&self) -> bool {
+        self.0.iter().all(|(folder, old)| state(folder) == Some(*old))
+    }
+}
