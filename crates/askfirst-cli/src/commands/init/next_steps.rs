@@ -26,7 +26,10 @@ fn lines(clients: &[InstalledClient], home: Option<&Path>, trusted: bool) -> Vec
         let name = client.name;
         for file in &client.wrappable {
             let command = format!("askfirst mcp wrap {}", shell_word(file, home));
-            step(&command, format!("put askfirst in front of the MCP servers of {name}; --write writes it"));
+            step(
+                &command,
+                format!("put askfirst in front of the MCP servers of {name}; add --write to change the file"),
+            );
         }
         match client.add {
             _ if !client.wrappable.is_empty() => {}

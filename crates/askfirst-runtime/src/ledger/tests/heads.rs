@@ -155,7 +155,10 @@ fn head_of_another_session_is_compared_before_it_is_replaced() {
         write(&slow, &["f", "g", "h", "i"], firmly);
         drop(slow);
         let found = faults(&path);
-        assert!(found.iter().any(|fault| fault.contains("its writer found that")), "{firmly:?}: {found:?}");
+        assert!(
+            found.iter().any(|fault| fault.contains("when it was written, the lines before it")),
+            "{firmly:?}: {found:?}"
+        );
     }
 }
 
@@ -218,7 +221,7 @@ fn damaged_head_is_a_fault_until_the_next_entry() {
     let file = head_file(&path);
     let good = std::fs::read(&file).unwrap();
     let swapped = String::from_utf8(good.clone()).unwrap().replace("\"seq\":2", "\"seq\":\"2\"");
-    for bad in [&good[..good.len() / 2], b"{}", b"\xff", swapped.as_bytes(), &vec![b' '; 1 << 20]] {
+    for bad in [&good[..100], b"{}", b"\xff", swapped.as_bytes(), &vec![b' '; 1 << 20]] {
         std::fs::write(&file, bad).unwrap();
         let found = faults(&path);
         assert!(found.len() == 1 && found[0].contains("it is damaged"), "{found:?}");
@@ -297,45 +300,4 @@ fn end_of_a_session_creates_no_log_anew() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     drop(ledger);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[test]
-#[ignore = "measures"]
-fn measure() {
-    for round in 0..3 {
-        for head in [false, true] {
-            let (_folder, path) = scratch();
-            let clock = Arc::new(crate::clock::SystemClock::start());
-            let s = if head { with_head(&path) } else { settings(&path) };
-            let ledger = Ledger::open(s, SessionId::new(clock.now()), Arc::default(), clock).unwrap();
-            let since = std::time::Instant::now();
-            for _ in 0..40_000 {
-                ledger.append(&executed("a"), Durability::Written).unwrap();
-            }
-            let written = since.elapsed() / 40_000;
-            let since = std::time::Instant::now();
-            for _ in 0..40 {
-                ledger.append(&executed("a"), Durability::Written).unwrap();
-                std::thread::sleep(std::time::Duration::from_millis(3));
-            }
-            let slow = (since.elapsed() / 40).saturating_sub(std::time::Duration::from_millis(3));
-            let mut all: Vec<_> = (0..1000)
-                .map(|_| {
-                    let since = std::time::Instant::now();
-                    ledger.append(&executed("a"), Durability::Synced).unwrap();
-                    since.elapsed()
-                })
-                .collect();
-            all.sort();
-            let synced = all[500];
-            let since = std::time::Instant::now();
-            ledger.append(&executed("a"), Durability::Written).unwrap();
-            drop(ledger);
-            println!(
-                "round {round} head {head}: written {written:?} slow {slow:?} synced median {synced:?} p10 {:?} end {:?}",
-                all[100],
-                since.elapsed()
-            );
-        }
-    }
 }

@@ -18,7 +18,16 @@ fn next_steps_connect_each_client_in_its_own_way() {
         client("VS Code", &[], None),
     ];
     let lines = lines(&clients, Some(Path::new("/home/ann")), false);
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    next steps:
+      askfirst trust                             show what the config allows, and ask whether to trust it
+      askfirst doctor                            check what the sandbox enforces on this machine
+      askfirst watch                             answer requests of agents that have no terminal
+      claude mcp add askfirst -- askfirst serve  offer the tools of this config to Claude Code
+      askfirst mcp wrap .cursor/mcp.json         put askfirst in front of the MCP servers of Cursor; add --write to change the file
+      askfirst mcp wrap ~/.cursor/mcp.json       put askfirst in front of the MCP servers of Cursor; add --write to change the file
+      askfirst serve                             add it to VS Code as an MCP server
+    ");
 }
 
 #[test]
