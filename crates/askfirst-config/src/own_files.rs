@@ -20,14 +20,17 @@ pub(super) fn protect<'a>(main: &mut Settings, state: &Path, configs: impl Itera
         named.map(|inside| format!("/{}", escape_glob(inside))).collect::<Vec<_>>()
     };
     let state = rules_for(&resolve(state));
-    let log = main.ledger.path.as_deref().map(|path| rules_for(&resolve(path))).unwrap_or_default();
+    let log = main.ledger.path.as_deref().map(resolve).unwrap_or_default();
+    // A closed file of the audit log has numbers in its name: `log-1-90.jsonl`.
+    let stem = log.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let closed = log.with_file_name(format!("{stem}-"));
     // The built-in list of the file tools covers the usual name.
     let unusual =
         configs.flat_map(paths_of).filter(|path| path.file_name().is_none_or(|name| name != USUAL_NAME));
     let unusual: BTreeSet<String> = unusual.flat_map(|path| rules_for(&path)).collect();
     main.sandbox.never_read.extend(state);
-    // A rotated audit log has the same name with a suffix.
-    main.sandbox.never_write.extend(log.into_iter().map(|path| format!("{path}*")));
+    main.sandbox.never_write.extend(rules_for(&log).into_iter().map(|path| format!("{path}*")));
+    main.sandbox.never_write.extend(rules_for(&closed).into_iter().map(|path| format!("{path}[0-9]*")));
     main.sandbox.never_write.extend(unusual);
 }
 

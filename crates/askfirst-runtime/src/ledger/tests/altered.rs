@@ -97,7 +97,7 @@ fn an_explanation_of_what_no_torn_write_leaves_is_none() {
     }
     std::fs::write(&path, forged).unwrap();
     let found = faults(&path);
-    assert!(found.len() == 1 && found[0].contains("no torn write leaves this"), "{found:?}");
+    assert!(found.len() == 1 && found[0].contains("no torn write can leave this"), "{found:?}");
 }
 
 /// Changes the file while a session writes it, and returns the faults.
