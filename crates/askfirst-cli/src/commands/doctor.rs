@@ -49,7 +49,7 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
         say("config", Health::Good, format!("{} ({})", file.path.display(), file.layer.as_str()));
     }
     for warning in warnings(&config, Mode::Interactive) {
-        say("config", Health::Weak, warning);
+        say("config", Health::Weak, warning.replace("\nhint: ", "; hint: "));
     }
     for reason in &config.not_offered {
         say("tools", Health::Weak, reason.clone());
