@@ -1,8 +1,7 @@
-"""Builds the package: what maturin does, with the `askfirst` program beside the library.
+"""Builds the package with maturin, and adds the `askfirst` program to it.
 
-The program makes the sandbox around processes that tools start, and is the command line. A library cannot be its own
-helper, so the wheel brings one, with its digest. `pip install .` comes through here; `python askfirst_build.py [cargo
-arguments]` puts the program in place for `maturin develop`.
+The program builds the sandbox and is the command line. The wheel contains it with its digest. `pip install .` uses this
+module. `python askfirst_build.py [cargo arguments]` builds the program for `maturin develop`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import maturin
-from maturin import (  # noqa: F401 - the hooks that need nothing of ours
+from maturin import (  # noqa: F401 - build hooks without changes
     build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
@@ -29,19 +28,19 @@ from maturin import (  # noqa: F401 - the hooks that need nothing of ours
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "crates" / "askfirst-python" / "python" / "askfirst"
-# Arguments of maturin's that cargo must hear too, so that library and program are built alike.
+# Arguments of maturin that cargo needs too, so that it builds library and program with the same options.
 SHARED = {"--profile", "--target", "--target-dir"}
 FLAGS = {"--locked", "--offline", "--frozen"}
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
-    """A wheel with the program in it."""
+    """Build a wheel that contains the program."""
     bring(_arguments(config_settings, "release"))
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
-    """The same, for `pip install -e .`."""
+    """Build an editable wheel that contains the program, for `pip install -e .`."""
     bring(_arguments(config_settings, "release"))
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
 
@@ -61,7 +60,7 @@ def _arguments(config_settings: Any, profile: str) -> list[str]:
 
 
 def bring(arguments: list[str]) -> None:
-    """Builds the program and lays it beside the library, with its digest."""
+    """Build the program, and put it and its digest next to the library."""
     cargo = os.environ.get("CARGO", "cargo")
     command = [cargo, "build", "-p", "askfirst-cli", "--bin", "askfirst", "--message-format", "json-render-diagnostics"]
     built = subprocess.run([*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True)

@@ -1,4 +1,4 @@
-"""A LangChain agent whose tools ask first, and one tool gated by itself. Answer with y, n, or s for the session."""
+"""A LangChain agent and a single tool that ask before they act. Answer with y, n, or s for the session."""
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -10,7 +10,7 @@ from askfirst import ApprovalController, ApprovalDecision, ApprovalMiddleware, A
 
 @tool
 def get_time() -> str:
-    """What time it is."""
+    """Returns the time."""
     return "noon"
 
 
@@ -27,7 +27,7 @@ def ask(request):
 
 
 class Model(GenericFakeChatModel):
-    """Stands for a model: it follows a script."""
+    """A model that follows a script."""
 
     def bind_tools(self, tools, **kwargs):
         return self
@@ -39,7 +39,7 @@ def script():
     return iter([AIMessage("", tool_calls=calls), AIMessage("that is all")])
 
 
-controller = ApprovalController(approval_callback=ask)  # leave the callback out to be asked by askfirst's own prompt
+controller = ApprovalController(approval_callback=ask)  # without a callback, askfirst shows its own prompt
 middleware = ApprovalMiddleware(controller, tool_configs={"get_time": {"approval": "none"}})
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A LangChain run that pauses for its answer, and goes on when somebody has given one."""
+"""A LangChain run that pauses for its answer, and continues when there is one."""
 
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel

@@ -1,4 +1,4 @@
-"""Askfirst's own file tools, offered to a PydanticAI agent: reading is free, writing shows a diff and asks."""
+"""A PydanticAI agent with askfirst's file tools. Reading is allowed; writing shows a diff and asks."""
 
 import tempfile
 from pathlib import Path

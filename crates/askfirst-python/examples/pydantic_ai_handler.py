@@ -1,4 +1,4 @@
-"""Tools marked `requires_approval=True`, answered while the run goes on: one dialog for all calls of a response."""
+"""Tools with `requires_approval=True`, answered during the run. All calls of a response share one dialog."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -8,7 +8,7 @@ from askfirst import ApprovalDecision, ApprovalHandler
 
 
 class Dialog:
-    """Shows the calls of one response together, and takes one answer for each."""
+    """Shows the calls of one response together, and asks for one answer to each."""
 
     takes_many = True
 

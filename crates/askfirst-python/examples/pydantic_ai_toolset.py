@@ -1,4 +1,4 @@
-"""A PydanticAI agent whose tools ask first. Answer with y, n, or s for the whole session."""
+"""A PydanticAI agent whose tools ask first. Answer with y, n, or s for the session."""
 
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -9,7 +9,7 @@ from askfirst import ApprovalDecision, ApprovalRequest, ApprovalToolset
 
 
 def get_time() -> str:
-    """What time it is."""
+    """Returns the time."""
     return "noon"
 
 
@@ -26,7 +26,7 @@ def ask(request: ApprovalRequest) -> ApprovalDecision:
 
 
 def model(messages, info):
-    """Stands for a model: looks at the time, deletes two files, then tells what came of it."""
+    """A model that follows a script: gets the time, deletes two files, then reports the results."""
     returns = [part for message in messages for part in message.parts if part.part_kind == "tool-return"]
     if not returns:
         return ModelResponse(parts=[ToolCallPart("get_time", {})])
@@ -37,7 +37,7 @@ def model(messages, info):
 
 tools = ApprovalToolset(
     FunctionToolset([get_time, delete_file]),
-    approval_callback=ask,  # leave it out to be asked by askfirst's own prompt
+    approval_callback=ask,  # without it, askfirst shows its own prompt
     tool_configs={"get_time": {"approval": "none"}},
 )
 agent = Agent(FunctionModel(model), toolsets=[tools])

@@ -1,5 +1,6 @@
-//! Asks a Python callable. What it is, and on which thread or loop it runs, is Python's business; here a question goes
-//! out and an answer comes back.
+//! The approver that asks a Python callable.
+//!
+//! Python chooses the thread or event loop on which the callable runs. This module sends a question and gets an answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,24 +12,24 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::call::Origins;
+use crate::call::CallOrigins;
+use crate::callback::PythonCallback;
 use crate::convert;
-use crate::gate::{self, Inside};
-use crate::held::Held;
-use crate::process::Ours;
+use crate::gate::{self, GateGuard};
+use crate::process::ProcessBound;
 
-/// Hands questions to `ask(number, requests, answer, origin)`, and says with `withdraw(number, cause)` that one is over.
+/// Passes questions to `ask(number, requests, answer, origin)`, and withdraws them with `withdraw(number, cause)`.
 pub(crate) struct PythonApprover {
-    pub(crate) ask: Held,
-    pub(crate) withdraw: Held,
-    pub(crate) origins: Arc<Origins>,
+    pub(crate) ask: PythonCallback,
+    pub(crate) withdraw: PythonCallback,
+    pub(crate) origins: Arc<CallOrigins>,
 }
 
 impl Approver for PythonApprover {
     fn ask(&self, question: Question, reply: Reply) {
-        // When Python has ended, the dropped reply says that the approver failed.
+        // If Python has ended, the dropped reply reports that the approver failed.
         gate::attach(|py| {
-            let answer = Answer(Ours::new(Mutex::new(Some((reply, question.members.len())))));
+            let answer = Answer(ProcessBound::new(Mutex::new(Some((reply, question.members.len())))));
             let asked = Bound::new(py, answer).and_then(|answer| {
                 let requests = PyList::empty(py);
                 for member in &question.members {
@@ -40,7 +41,7 @@ impl Approver for PythonApprover {
                 let ask = self.ask.get(py);
                 let called = ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin)));
                 if let Err(error) = &called {
-                    answer.get().fail(&convert::in_words(py, error))?;
+                    answer.get().fail(&convert::describe_error(py, error))?;
                 }
                 called
             });
@@ -52,7 +53,7 @@ impl Approver for PythonApprover {
 
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         gate::attach(|py| {
-            // Whoever was thrown away has no question left.
+            // A callback that was freed has no open question.
             let Ok(withdraw) = self.withdraw.get(py) else { return };
             if let Err(error) = withdraw.call1((question.0, cause.as_str())) {
                 error.write_unraisable(py, Some(&withdraw));
@@ -61,9 +62,9 @@ impl Approver for PythonApprover {
     }
 }
 
-/// The way back for one answer. Dropped unused, it answers that the approver failed.
+/// Takes the answer to one question. If it is dropped unused, the answer is that the approver failed.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Answer(Ours<Mutex<Option<(Reply, usize)>>>);
+pub struct Answer(ProcessBound<Mutex<Option<(Reply, usize)>>>);
 
 impl Answer {
     fn take(&self) -> PyResult<Option<(Reply, usize)>> {
@@ -80,15 +81,15 @@ impl Answer {
 
 #[pymethods]
 impl Answer {
-    /// Answers with a decision for each request, as dicts. Anything else is an error, and no answer.
+    /// Answers with one decision for each request, as dicts. Anything else is an error, and not an answer.
     fn send(&self, decisions: Vec<Bound<'_, PyAny>>) -> PyResult<()> {
-        // After the end there is nobody to tell.
-        let Some(_inside) = Inside::enter() else { return Ok(()) };
+        // If Python is about to end, no one waits for the answer.
+        let Some(_inside) = GateGuard::enter() else { return Ok(()) };
         let decisions: Vec<ApprovalDecision> =
             decisions.iter().map(convert::to_typed_as_tagged).collect::<PyResult<_>>()?;
         let guard = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
         if guard.as_ref().is_some_and(|(_, count)| decisions.len() != *count && decisions.len() != 1) {
-            return Err(PyValueError::new_err("it does not answer each request"));
+            return Err(PyValueError::new_err("expected one decision for each request"));
         }
         drop(guard);
         if let Some((reply, _)) = self.take()? {
@@ -97,10 +98,10 @@ impl Answer {
         Ok(())
     }
 
-    /// Says that there is no answer, and why.
+    /// Reports that there is no answer, and why.
     #[pyo3(name = "fail")]
     fn fail_from_python(&self, note: &str) -> PyResult<()> {
-        let Some(_inside) = Inside::enter() else { return Ok(()) };
+        let Some(_inside) = GateGuard::enter() else { return Ok(()) };
         self.fail(note)
     }
 }

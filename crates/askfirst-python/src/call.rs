@@ -1,7 +1,7 @@
-//! One call as Python made it: its own objects, and the place where pipeline and tool meet.
+//! One call as Python made it: its Python objects, and the handover between the pipeline and the tool.
 //!
-//! The pipeline assesses and executes through a toolset that all calls of a session share. The toolset finds the
-//! Python side of a call by the call's id.
+//! All calls of a session share one toolset, through which the pipeline assesses and executes them. The toolset finds
+//! the Python side of a call by the call's id.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,32 +18,32 @@ use serde_json::Value;
 use crate::convert;
 use crate::gate;
 
-/// What Python knows of a call.
-pub(crate) struct Call {
-    /// Its id, from before it is assessed until its end.
+/// The Python side of a call.
+pub(crate) struct PythonCall {
+    /// The id of the call. It exists before the call is assessed.
     pub(crate) id: CallId,
-    /// The arguments as they were given.
+    /// The arguments as Python passed them.
     pub(crate) args: Py<PyAny>,
-    /// Who assesses it, where the session's own does not.
+    /// The function that assesses this call instead of the session's.
     pub(crate) assess: Option<Py<PyAny>>,
-    /// Why it cannot be judged.
+    /// Why the call cannot be judged, if its arguments are not JSON.
     pub(crate) fault: Option<String>,
-    /// What must go on up through Python, such as Ctrl-C while a tool assessed.
+    /// An exception to raise in the caller, such as Ctrl-C during an assessment.
     raised: Mutex<Option<PyErr>>,
-    /// Whether it has been submitted. Before that, nobody can have changed it.
+    /// Whether the call was submitted. Before that, no one can have changed its arguments.
     submitted: AtomicBool,
-    desk: Mutex<Handover>,
+    handover: Mutex<Handover>,
 }
 
 /// The calls of a session that the pipeline has not finished, by id.
 #[derive(Default)]
-pub(crate) struct Calls(Mutex<HashMap<CallId, Weak<Call>>>);
+pub(crate) struct PythonCalls(Mutex<HashMap<CallId, Weak<PythonCall>>>);
 
-impl Calls {
-    /// Above this number, calls that are over are removed first.
+impl PythonCalls {
+    /// With this many entries, calls that have ended are removed before one is added.
     const MANY: usize = 64;
 
-    pub(crate) fn add(&self, call: &Arc<Call>) {
+    pub(crate) fn add(&self, call: &Arc<PythonCall>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MANY {
             known.retain(|_, call| call.strong_count() > 0);
@@ -51,12 +51,12 @@ impl Calls {
         known.insert(call.id, Arc::downgrade(call));
     }
 
-    pub(crate) fn get(&self, id: CallId) -> Option<Arc<Call>> {
+    pub(crate) fn get(&self, id: CallId) -> Option<Arc<PythonCall>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
     }
 }
 
-/// Where the pipeline leaves what may run, and Python what became of it.
+/// Passes a permitted call from the pipeline to Python, and its result back.
 #[derive(Default)]
 struct Handover {
     permitted: Option<Box<Invocation>>,
@@ -64,13 +64,13 @@ struct Handover {
     waker: Option<Waker>,
 }
 
-/// Where a submission came from, as far as somebody asks: Python's context and event loop, found when first needed.
+/// Python's context and event loop at the submission of a call. They are looked up when first needed.
 #[derive(Default)]
-pub(crate) struct Origin(OnceLock<Py<PyAny>>);
+pub(crate) struct CallOrigin(OnceLock<Py<PyAny>>);
 
-impl Origin {
-    /// Looks around, if nobody did yet. To be called on the thread that submits.
-    fn note(&self) {
+impl CallOrigin {
+    /// Looks up context and loop, once. Must run on the thread that submits the call.
+    fn look_up(&self) {
         static HERE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         if self.0.get().is_none()
             && let Some(Ok(here)) = gate::attach(|py| -> PyResult<Py<PyAny>> {
@@ -78,7 +78,6 @@ impl Origin {
                 HERE.get_or_try_init(py, find)?.call0(py)
             })
         {
-            // The first look counts.
             drop(self.0.set(here));
         }
     }
@@ -88,51 +87,51 @@ impl Origin {
     }
 }
 
-/// The origin of one question, and where it is kept while the question is open.
+/// The origin of one question. It is registered while this value exists.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct QuestionOrigin {
     pub(crate) id: CallId,
-    pub(crate) origin: Arc<Origin>,
-    pub(crate) origins: Arc<Origins>,
+    pub(crate) origin: Arc<CallOrigin>,
+    pub(crate) origins: Arc<CallOrigins>,
 }
 
-impl Asked {
-    /// A question that is not about a call of Python's, asked from this thread.
-    pub(crate) fn new(origins: &Arc<Origins>) -> Self {
-        let asked = Self::of(next_call_id(), origins);
-        asked.note();
-        asked
+impl QuestionOrigin {
+    /// Creates and registers the origin of a question that is not about a Python call. Must run on the asking thread.
+    pub(crate) fn new(origins: &Arc<CallOrigins>) -> Self {
+        let origin = Self::of(next_call_id(), origins);
+        origin.register();
+        origin
     }
 
-    /// The question about a call, if one will be asked.
-    pub(crate) fn of(id: CallId, origins: &Arc<Origins>) -> Self {
+    /// Creates the origin of the question about a call, without registering it.
+    pub(crate) fn of(id: CallId, origins: &Arc<CallOrigins>) -> Self {
         Self { id, origin: Arc::default(), origins: Arc::clone(origins) }
     }
 
-    /// Notes where it comes from. Must run on the thread that submits it.
-    pub(crate) fn note(&self) {
-        self.origins.note(self.id, &self.origin);
+    /// Registers the origin. Must run on the thread that submits the call.
+    pub(crate) fn register(&self) {
+        self.origins.register(self.id, &self.origin);
     }
 }
 
-/// Whether a call's arguments are still those that Python gave.
+/// Whether a call's arguments are those that Python passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Edited {
+pub(crate) enum ArgsState {
     #[default]
-    No,
-    Yes,
+    Original,
+    Edited,
 }
 
-/// Where the calls that a person is asked about came from, by id.
+/// The origins of the calls that a person is asked about, by id.
 #[derive(Default)]
-pub(crate) struct Origins(Mutex<HashMap<CallId, Weak<Origin>>>);
+pub(crate) struct CallOrigins(Mutex<HashMap<CallId, Weak<CallOrigin>>>);
 
-impl Origins {
+impl CallOrigins {
     const MANY: usize = 256;
 
-    /// Notes where a call comes from. Must run on the thread that submits it.
-    pub(crate) fn note(&self, id: CallId, origin: &Arc<Origin>) {
-        origin.note();
+    /// Registers the origin of a call. Must run on the thread that submits it.
+    pub(crate) fn register(&self, id: CallId, origin: &Arc<CallOrigin>) {
+        origin.look_up();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MANY {
             known.retain(|_, origin| origin.strong_count() > 0);
@@ -140,99 +139,101 @@ impl Origins {
         known.insert(id, Arc::downgrade(origin));
     }
 
-    pub(crate) fn of(&self, id: CallId) -> Option<Arc<Origin>> {
+    pub(crate) fn of(&self, id: CallId) -> Option<Arc<CallOrigin>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).and_then(Weak::upgrade)
     }
 }
 
-impl Call {
+impl PythonCall {
     pub(crate) fn new(args: Py<PyAny>, assess: Option<Py<PyAny>>, fault: Option<String>) -> Self {
-        let (raised, submitted, desk) = (Mutex::default(), AtomicBool::new(false), Mutex::default());
-        Self { id: next_call_id(), args, assess, fault, raised, submitted, desk }
+        let (raised, submitted, handover) = (Mutex::default(), AtomicBool::new(false), Mutex::default());
+        Self { id: next_call_id(), args, assess, fault, raised, submitted, handover }
     }
 
-    /// Notes that the call has been submitted.
-    pub(crate) fn submitted(&self) {
+    /// Marks the call as submitted.
+    pub(crate) fn mark_submitted(&self) {
         self.submitted.store(true, Ordering::Release);
     }
 
-    /// The pipeline: this may run now. Gives the result once there is one.
+    /// Hands over a permitted call, and waits for its result. The pipeline calls this.
     pub(crate) fn run(&self, invocation: Invocation) -> impl Future<Output = Result<Value, ToolError>> + '_ {
-        self.desk().permitted = Some(Box::new(invocation));
+        self.handover().permitted = Some(Box::new(invocation));
         std::future::poll_fn(|context| self.poll_result(context))
     }
 
     fn poll_result(&self, context: &Context<'_>) -> Poll<Result<Value, ToolError>> {
-        let mut desk = self.desk();
-        match desk.result.take() {
+        let mut handover = self.handover();
+        match handover.result.take() {
             Some(result) => Poll::Ready(*result),
             None => {
-                desk.waker = Some(context.waker().clone());
+                handover.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
     }
 
-    /// Python: what may run, if anything may yet.
-    pub(crate) fn permitted(&self) -> Option<Box<Invocation>> {
-        self.desk().permitted.take()
+    /// Takes the permitted call, if there is one yet. Python calls this.
+    pub(crate) fn take_permitted(&self) -> Option<Box<Invocation>> {
+        self.handover().permitted.take()
     }
 
-    /// Python: what became of it.
-    pub(crate) fn ran(&self, result: Result<Value, ToolError>) {
-        self.desk().result = Some(Box::new(result));
+    /// Hands over the result. Python calls this.
+    pub(crate) fn hand_back(&self, result: Result<Value, ToolError>) {
+        self.handover().result = Some(Box::new(result));
     }
 
-    /// Keeps what must go on up through Python.
-    pub(crate) fn keep(&self, error: PyErr) {
+    /// Keeps an exception to raise in the caller.
+    pub(crate) fn keep_exception(&self, error: PyErr) {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// Lets it go on.
-    pub(crate) fn raise(&self) -> PyResult<()> {
+    /// Raises the kept exception, if there is one.
+    pub(crate) fn raise_exception(&self) -> PyResult<()> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// The arguments that a permitted or judged call has, as Python objects. Those that are as they were given are the
-    /// same objects; others, edited by a person or changed behind our back, are made from what was judged.
+    /// Returns the arguments of a judged call as Python objects.
+    ///
+    /// An unchanged argument is the object that Python passed. An argument that a person edited, or that code changed
+    /// after the judgment, is built from the judged value.
     pub(crate) fn args_of<'py>(
         &self,
         py: Python<'py>,
         call: &ApprovalContext,
-    ) -> PyResult<(Bound<'py, PyDict>, Edited)> {
+    ) -> PyResult<(Bound<'py, PyDict>, ArgsState)> {
         let Ok(given) = self.args.bind(py).cast::<PyDict>() else {
-            return Ok((convert::object_to_python(py, &call.args)?, Edited::Yes));
+            return Ok((convert::object_to_python(py, &call.args)?, ArgsState::Edited));
         };
         let made = PyDict::new(py);
-        let mut edited = if given.len() == call.args.len() { Edited::No } else { Edited::Yes };
+        let mut edited = if given.len() == call.args.len() { ArgsState::Original } else { ArgsState::Edited };
         for (key, value) in &call.args {
             let before = given.get_item(key)?;
             match before.as_ref().filter(|own| convert::to_value(own).is_ok_and(|now| now == *value)) {
                 Some(own) => made.set_item(key, own)?,
                 None => {
-                    edited = Edited::Yes;
+                    edited = ArgsState::Edited;
                     made.set_item(key, decode(py, value, before)?)?;
                 }
             }
         }
-        Ok((if edited == Edited::No { given.clone() } else { made }, edited))
+        Ok((if edited == ArgsState::Original { given.clone() } else { made }, edited))
     }
 
-    /// The arguments for whoever looks at the call.
-    pub(crate) fn args_to_show<'py>(
+    /// Returns the arguments for code that assesses the call.
+    pub(crate) fn args_to_assess<'py>(
         &self,
         py: Python<'py>,
         call: &ApprovalContext,
     ) -> PyResult<Bound<'py, PyDict>> {
         match (self.submitted.load(Ordering::Acquire), self.args.bind(py).cast::<PyDict>()) {
-            // A copy, so that nobody changes what was just read.
+            // A copy, so that the code cannot change what was judged.
             (false, Ok(given)) => given.copy(),
             (true, _) | (false, Err(_)) => self.args_of(py, call).map(|(args, _)| args),
         }
     }
 
-    fn desk(&self) -> MutexGuard<'_, Handover> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn handover(&self) -> MutexGuard<'_, Handover> {
+        self.handover.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

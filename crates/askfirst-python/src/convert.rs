@@ -1,8 +1,8 @@
-//! Python values as JSON and back. What a tool could tell apart stays apart, what JSON cannot hold is refused, and
-//! nothing is guessed.
+//! Converts Python values to JSON and back.
 //!
-//! Plain values become what they are. Anything else is asked of `askfirst._json`, which tags it: `Path("x")` is
-//! `{"$path": "x"}`. A plain dict with a key that starts with `$` is wrapped, so that it can never pass for a tag.
+//! Values that a tool can tell apart stay different in JSON. A value that JSON cannot hold is an error; nothing is
+//! guessed. For a value that is not plain, `askfirst._json` returns a tag: `Path("x")` is `{"$path": "x"}`. A plain
+//! dict with a key that starts with `$` is wrapped, so it cannot pass for a tag.
 
 use askfirst::Args;
 use askfirst::json::MAX_DEPTH;
@@ -14,38 +14,38 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
-/// So many values and so many bytes of text are taken at the most.
+/// The maximum number of values, and of bytes of text, in one conversion.
 const MAX_VALUES: usize = 1_000_000;
 const MAX_BYTES: usize = 64 << 20;
 
-/// What a dict that could pass for a tag is wrapped in.
+/// The tag around a dict that could pass for a tag.
 const WRAPPED: &str = "$dict";
 
-/// A value as JSON.
+/// Converts a value to JSON.
 pub(crate) fn to_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     ValueReader::default().read(value, 0)
 }
 
-/// A dict, or something whose fields `askfirst._json` knows, as a JSON object.
+/// Converts a dict, or an object whose fields `askfirst._json` knows, to a JSON object.
 pub(crate) fn to_args(value: &Bound<'_, PyAny>) -> PyResult<Args> {
     match value.cast_exact::<PyDict>() {
         Ok(dict) => ValueReader::default().object(dict, 0),
-        Err(_) => ValueReader::default().object(hook(value, "fields")?.cast_exact::<PyDict>()?, 0),
+        Err(_) => ValueReader::default().object(json_hook(value, "fields")?.cast_exact::<PyDict>()?, 0),
     }
 }
 
-/// A dict of plain values as one of our types.
+/// Converts a dict of plain values to a type of askfirst.
 pub(crate) fn to_typed<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResult<T> {
     serde_json::from_value(to_value(value)?).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// The same, where what looks like a tag is one: for answers about what was shown with tags.
+/// Converts a dict to a type of askfirst and keeps its tags. For answers to requests that were shown with tags.
 pub(crate) fn to_typed_as_tagged<T: DeserializeOwned>(value: &Bound<'_, PyAny>) -> PyResult<T> {
-    let value = ValueReader { tags: Tags::Kept, ..ValueReader::default() }.read(value, 0)?;
+    let value = ValueReader { tags: TagMode::Keep, ..ValueReader::default() }.read(value, 0)?;
     serde_json::from_value(value).map_err(|e| PyValueError::new_err(e.to_string()))
 }
 
-/// JSON as Python values.
+/// Converts JSON to Python values.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -67,7 +67,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// A JSON object as a dict.
+/// Converts a JSON object to a dict.
 pub(crate) fn object_to_python<'py>(
     py: Python<'py>,
     map: &Map<String, Value>,
@@ -79,7 +79,7 @@ pub(crate) fn object_to_python<'py>(
     Ok(dict)
 }
 
-/// One of our types as Python values.
+/// Converts a type of askfirst to Python values.
 pub(crate) fn typed_to_python<'py>(
     py: Python<'py>,
     value: &impl serde::Serialize,
@@ -89,27 +89,27 @@ pub(crate) fn typed_to_python<'py>(
 }
 
 /// Calls a function of `askfirst._json`.
-pub(crate) fn hook<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn json_hook<'py>(value: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let py = value.py();
     let module = MODULE.get_or_try_init(py, || py.import("askfirst._json").map(Bound::unbind))?;
     module.bind(py).getattr(name)?.call1((value,))
 }
 
-/// Reads a value, and stops when it has read too much: what is shared can be a tree of any size.
+/// Reads a value and counts what it reads. A value that contains one object many times can be a tree of any size.
 #[derive(Default)]
 struct ValueReader {
     values: usize,
     bytes: usize,
-    tags: Tags,
+    tags: TagMode,
 }
 
-/// What becomes of a plain dict that looks like a tag.
+/// How to treat a plain dict that looks like a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Tags {
+enum TagMode {
     #[default]
-    Wrapped,
-    Kept,
+    Wrap,
+    Keep,
 }
 
 impl ValueReader {
@@ -134,11 +134,13 @@ impl ValueReader {
                 .ok_or_else(|| fault(&format!("`{value}` is not a finite number")));
         }
         if depth >= MAX_DEPTH {
-            return Err(fault(&format!("it is nested deeper than {MAX_DEPTH}, or contains itself")));
+            return Err(fault(&format!(
+                "the value is nested deeper than {MAX_DEPTH} levels, or contains itself"
+            )));
         }
         if let Ok(dict) = value.cast_exact::<PyDict>() {
             let map = self.object(dict, depth)?;
-            if self.tags == Tags::Wrapped && map.keys().any(|key| key.starts_with('$')) {
+            if self.tags == TagMode::Wrap && map.keys().any(|key| key.starts_with('$')) {
                 return Ok(Value::Object(Map::from_iter([(WRAPPED.to_owned(), Value::Object(map))])));
             }
             return Ok(Value::Object(map));
@@ -149,16 +151,16 @@ impl ValueReader {
         if let Ok(tuple) = value.cast_exact::<PyTuple>() {
             return self.list(tuple.iter(), depth);
         }
-        let known = hook(value, "encode")?;
+        let known = json_hook(value, "encode")?;
         match known.cast_exact::<PyDict>() {
             Ok(tagged) => self.object(tagged, depth).map(Value::Object),
             Err(_) if known.is_exact_instance_of::<PyList>() => self.read(&known, depth),
-            Err(_) => Err(PyTypeError::new_err("askfirst._json.encode gave neither a dict nor a list")),
+            Err(_) => Err(PyTypeError::new_err("askfirst._json.encode returned neither a dict nor a list")),
         }
     }
 
     fn object(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Map<String, Value>> {
-        // Reading a value may run Python, which may change the dict: so what it holds is taken out first.
+        // Reading a value may run Python code that changes the dict. So this copies the items first.
         let items: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = dict.iter().collect();
         let mut map = Map::new();
         for (key, value) in items {
@@ -178,7 +180,7 @@ impl ValueReader {
     }
 
     fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<String> {
-        let text = text.to_str().map_err(|_| fault("a text contains half of a surrogate pair"))?;
+        let text = text.to_str().map_err(|_| fault("a text contains an unpaired surrogate"))?;
         self.count(0, text.len())?;
         Ok(text.to_owned())
     }
@@ -187,7 +189,10 @@ impl ValueReader {
         self.values += values;
         self.bytes += bytes;
         if self.values > MAX_VALUES || self.bytes > MAX_BYTES {
-            return Err(fault("it is too large"));
+            return Err(fault(&format!(
+                "the value has more than {MAX_VALUES} items or {} MiB of text",
+                MAX_BYTES >> 20
+            )));
         }
         Ok(())
     }
@@ -199,7 +204,7 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     match value.extract::<u64>() {
         Ok(large) => Ok(Value::from(large)),
-        Err(_) => Err(fault("an integer is too large to be held exactly")),
+        Err(_) => Err(fault("an integer does not fit into 64 bits")),
     }
 }
 
@@ -207,29 +212,29 @@ fn fault(text: &str) -> PyErr {
     PyValueError::new_err(text.to_owned())
 }
 
-/// The JSON text that a value is judged, shown and remembered as. With `tagged`, what looks like a tag is one.
+/// Returns the JSON text under which askfirst judges, shows and remembers a value. With `tagged`, tags are kept.
 #[pyfunction]
 #[pyo3(signature = (value, tagged=false))]
 pub(crate) fn to_json(value: &Bound<'_, PyAny>, tagged: bool) -> PyResult<String> {
-    let tags = if tagged { Tags::Kept } else { Tags::Wrapped };
+    let tags = if tagged { TagMode::Keep } else { TagMode::Wrap };
     Ok(ValueReader { tags, ..ValueReader::default() }.read(value, 0)?.to_string())
 }
 
-/// The plain values that a value is judged, shown and remembered as.
+/// Returns the plain values under which askfirst judges, shows and remembers a value.
 #[pyfunction]
 pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     to_python(value.py(), &to_value(value)?)
 }
 
-/// What went wrong in Python, in one line.
-pub(crate) fn in_words(py: Python<'_>, error: &PyErr) -> String {
+/// Describes a Python exception in one line.
+pub(crate) fn describe_error(py: Python<'_>, error: &PyErr) -> String {
     let name = error.get_type(py).getattr(intern!(py, "__name__")).and_then(|name| name.extract::<String>());
     let text = error.value(py).str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     let name = name.unwrap_or_else(|_| "an exception".to_owned());
     if text.is_empty() { name } else { format!("{name}: {text}") }
 }
 
-/// A config given as a dict, as JSON text.
+/// Converts a config that was passed as a dict to JSON text.
 pub(crate) fn config_text(config: &Bound<'_, PyAny>) -> PyResult<String> {
-    hook(config, "config_text")?.extract()
+    json_hook(config, "config_text")?.extract()
 }

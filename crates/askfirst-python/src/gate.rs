@@ -1,5 +1,7 @@
-//! The way into Python for threads that Python does not wait for. It closes before the interpreter is taken apart: who
-//! is inside comes out first, and nobody enters any more, since the interpreter ends such threads where they stand.
+//! Admits threads that Python does not wait for into the interpreter, until the interpreter is about to end.
+//!
+//! The interpreter kills such threads wherever they are. So the gate closes first: it waits for the threads that are
+//! inside, and admits no more.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -8,12 +10,12 @@ use std::time::Duration;
 use pyo3::marker::Ungil;
 use pyo3::prelude::*;
 
-/// How long the end of the program waits for those inside.
+/// How long the end of the program waits for the threads inside.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 struct Gate {
     inside: usize,
-    /// Who closed it: the main thread, which goes on.
+    /// The thread that closed the gate. It is the main thread, and may still enter.
     closed: Option<ThreadId>,
 }
 
@@ -24,11 +26,11 @@ fn gate() -> MutexGuard<'static, Gate> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Being inside.
-pub(crate) struct Inside;
+/// Marks a thread as inside until it is dropped.
+pub(crate) struct GateGuard;
 
-impl Inside {
-    /// Enters, unless the gate is closed.
+impl GateGuard {
+    /// Enters, or returns `None` if the gate is closed.
     pub(crate) fn enter() -> Option<Self> {
         let mut gate = gate();
         if gate.closed.is_some_and(|by| by != std::thread::current().id()) {
@@ -39,25 +41,26 @@ impl Inside {
     }
 }
 
-impl Drop for Inside {
+impl Drop for GateGuard {
     fn drop(&mut self) {
         gate().inside -= 1;
         LEFT.notify_all();
     }
 }
 
-/// Enters Python, unless it has ended or is about to.
+/// Runs a function that needs Python. Returns `None` if Python has ended or is about to.
 pub(crate) fn attach<R>(f: impl for<'py> FnOnce(Python<'py>) -> R) -> Option<R> {
-    let _inside = Inside::enter()?;
+    let _inside = GateGuard::enter()?;
     Python::try_attach(f)
 }
 
-/// Works without Python's lock, and takes it again. A thread that comes back after the end stays outside for good.
+/// Runs a function without holding Python's lock (the GIL). A thread that returns after the gate has closed parks
+/// forever.
 pub(crate) fn detach<T: Send + Ungil>(py: Python<'_>, f: impl FnOnce() -> T + Send + Ungil) -> T {
     let (result, _inside) = py.detach(|| {
         let result = f();
         loop {
-            if let Some(inside) = Inside::enter() {
+            if let Some(inside) = GateGuard::enter() {
                 return (result, inside);
             }
             std::thread::park();
@@ -66,7 +69,7 @@ pub(crate) fn detach<T: Send + Ungil>(py: Python<'_>, f: impl FnOnce() -> T + Se
     result
 }
 
-/// Closes the gate. To be called when the interpreter is about to end.
+/// Closes the gate. Python calls this when the interpreter is about to end.
 #[pyfunction]
 pub(crate) fn close(py: Python<'_>) {
     py.detach(|| {

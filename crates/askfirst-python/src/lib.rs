@@ -1,14 +1,14 @@
-//! The native half of the Python package: the one pipeline, driven by hand from Python.
+//! The native half of the Python package. Python drives the calls of the one pipeline.
 //!
-//! It has no rules of its own. Futures are polled only from Python's threads; Python is never called while a lock of
-//! the controller is held.
+//! This crate has no rules of its own. Only Python's threads poll its futures.
+//! It never calls Python while it holds a lock of the controller.
 
 mod approver;
 mod call;
+mod callback;
 mod controller;
 mod convert;
 mod gate;
-mod held;
 mod memory;
 mod process;
 mod session;
@@ -23,7 +23,7 @@ pyo3::create_exception!(
     askfirst,
     ConfigError,
     PyValueError,
-    "A config that cannot be used: every fault, with its place."
+    "The config is invalid. The message lists every error with its place."
 );
 
 /// The native half of the package `askfirst`.
@@ -41,7 +41,7 @@ fn _askfirst(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::plain, module)?)?;
     module.add_function(wrap_pyfunction!(session::submit_together, module)?)?;
     module.add_function(wrap_pyfunction!(setup::sandbox_tier, module)?)?;
-    process::hear_of_forks(module)?;
+    process::register_fork_hook(module)?;
     let close = wrap_pyfunction!(gate::close, module)?;
     module.py().import("atexit")?.call_method1("register", (close,))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What is remembered in a session, for Python. Several controllers may share one.
+//! The memory of a session, for Python. Several controllers may share one memory.
 
 use askfirst::ports::Clock;
 use askfirst::{ApprovalDecision, ApprovalMemory, MemoryId, SharedMemory};
@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use std::time::Duration;
 
 use crate::convert;
-use crate::process::Ours;
+use crate::process::ProcessBound;
 
-/// Remembered decisions.
+/// The remembered decisions.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Memory(Ours<(SharedMemory, SystemClock)>);
+pub struct Memory(ProcessBound<(SharedMemory, SystemClock)>);
 
 impl Memory {
     pub(crate) fn shared(&self) -> PyResult<SharedMemory> {
@@ -21,15 +21,15 @@ impl Memory {
 
 #[pymethods]
 impl Memory {
-    /// An empty memory; decisions are forgotten after so many seconds.
+    /// Creates an empty memory. A decision expires after `expire` seconds.
     #[new]
     #[pyo3(signature = (expire=None))]
     fn new(expire: Option<f64>) -> Self {
         let expire = expire.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Self(Ours::new((ApprovalMemory::new(expire).into(), SystemClock::start())))
+        Self(ProcessBound::new((ApprovalMemory::new(expire).into(), SystemClock::start())))
     }
 
-    /// The decision remembered for a tool and a payload.
+    /// Returns the decision that is remembered for a tool and a payload.
     fn lookup<'py>(
         &self,
         py: Python<'py>,
@@ -42,7 +42,7 @@ impl Memory {
         found.map(|decision| convert::typed_to_python(py, &decision)).transpose()
     }
 
-    /// Remembers a decision, if it is to be remembered.
+    /// Remembers a decision if its scope says so. Returns its number.
     fn store(
         &self,
         tool_name: &str,
@@ -55,18 +55,18 @@ impl Memory {
         Ok(memory.lock().store(tool_name, &payload, decision, clock.now()).map(|id| id.0))
     }
 
-    /// Forgets everything.
+    /// Forgets all decisions.
     fn clear(&self) -> PyResult<()> {
         self.0.get()?.0.lock().clear();
         Ok(())
     }
 
-    /// Forgets one decision. Says whether there was one.
+    /// Forgets one decision. Returns whether it existed.
     fn revoke(&self, number: u64) -> PyResult<bool> {
         Ok(self.0.get()?.0.lock().revoke(MemoryId(number)))
     }
 
-    /// What is remembered, oldest first.
+    /// Returns the remembered decisions, oldest first.
     fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (memory, clock) = self.0.get()?;
         let list: Vec<_> = memory.lock().list(clock.now()).into_iter().cloned().collect();

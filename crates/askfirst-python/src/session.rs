@@ -1,4 +1,4 @@
-//! One session for Python: config, tools, controller and record around one pipeline.
+//! The session, for Python: config, tools, controller and audit log around one pipeline.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,60 +17,62 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
-use crate::call::{Asked, Call, Calls, Origin, Origins};
+use crate::call::{CallOrigin, CallOrigins, PythonCall, PythonCalls, QuestionOrigin};
+use crate::callback::PythonCallback;
 use crate::controller::Controller;
-use crate::convert::{self, in_words};
+use crate::convert::{self, describe_error};
 use crate::gate;
-use crate::held::Held;
-use crate::process::Ours;
+use crate::process::ProcessBound;
 use crate::setup::{self, Config};
-use crate::ticket::{End, Ticket, While};
-use crate::tools::{Override, Tools};
+use crate::ticket::{GilMode, Ticket, TicketEnd};
+use crate::tools::{PythonOverride, SessionTools};
 
-/// Config, tools, controller and record around one pipeline.
+/// Config, tools, controller and audit log around one pipeline.
 #[pyclass(frozen, weakref, module = "askfirst")]
-pub struct Session(Ours<SessionParts>);
+pub struct Session(ProcessBound<SessionInner>);
 
-struct SessionParts {
+struct SessionInner {
     session: runtime::Session,
-    tools: Arc<Tools>,
-    calls: Arc<Calls>,
-    origins: Arc<Origins>,
-    during: While,
-    /// Gives the metadata of a call for what a framework knows of it.
-    metadata_of: Option<Held>,
-    overriding: Option<Arc<Override>>,
-    /// Who sees the metadata of every call.
-    seen: MetadataUse,
+    tools: Arc<SessionTools>,
+    calls: Arc<PythonCalls>,
+    origins: Arc<CallOrigins>,
+    gil: GilMode,
+    /// Makes the metadata of a call from a framework's own context.
+    metadata_of: Option<PythonCallback>,
+    overriding: Option<Arc<PythonOverride>>,
+    /// The calls whose metadata is needed.
+    metadata_use: MetadataUse,
 }
 
-/// Whether somebody sees the metadata of calls that need no asking: a record, an override, a view of every call.
+/// Which calls need metadata: all if there is an audit log, an override or a check of every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MetadataUse {
     Always,
     WhenAsked,
 }
 
-/// What is known of a call besides name and arguments.
-enum CallDetails<'a, 'py> {
+/// Where the metadata of a call comes from.
+enum MetadataSource<'a, 'py> {
     Metadata(Option<&'a Bound<'py, PyAny>>),
-    /// What a framework knows. Most often nobody wants to hear it.
+    /// A framework's own context. It is converted only if something needs the metadata.
     Context(&'a Bound<'py, PyAny>),
 }
 
-/// A call as Python gives it: name, arguments, metadata, and who assesses it.
-type CallArguments<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
+/// A call as Python passes it: name, arguments, metadata, and the function that assesses it.
+type CallTuple<'py> = (String, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Py<PyAny>>);
 
-/// A call, ready to be judged.
+/// A call that can be judged.
 struct PreparedCall {
     context: ApprovalContext,
-    call: Arc<Call>,
+    call: Arc<PythonCall>,
 }
 
 #[pymethods]
 impl Session {
-    /// `ledger`: `None` keeps no record, a path names it, `True` takes the config's place for it. `library` is the file
-    /// of this library; with it the config's own tools are offered.
+    /// Opens a session.
+    ///
+    /// With `record`, it keeps an audit log: in the file `ledger`, or else where the config says. `library` is the file
+    /// of this library; with it the session offers the tools of the config.
     #[new]
     #[pyo3(signature = (config, controller, *, on_denial=None, assess=None, overriding=None, record=false, ledger=None,
                         session_id=None, library=None, metadata_of=None))]
@@ -87,10 +89,11 @@ impl Session {
         library: Option<PathBuf>,
         metadata_of: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let looks = assess.is_some() || overriding.is_some() || record;
-        let calls = Arc::<Calls>::default();
-        let overriding = overriding
-            .map(|decide| Arc::new(Override { decide: Held::new(decide), calls: Arc::clone(&calls) }));
+        let needs_metadata = assess.is_some() || overriding.is_some() || record;
+        let calls = Arc::<PythonCalls>::default();
+        let overriding = overriding.map(|decide| {
+            Arc::new(PythonOverride { decide: PythonCallback::new(decide), calls: Arc::clone(&calls) })
+        });
         let on_denial = match on_denial {
             None => None,
             Some("stop") => Some(OnDenial::Stop),
@@ -99,7 +102,7 @@ impl Session {
         let mut tools = None;
         let made = Arc::clone(&calls);
         let make = |built_in| {
-            let made = Arc::new(Tools::new(built_in, assess, made));
+            let made = Arc::new(SessionTools::new(built_in, assess, made));
             tools = Some(Arc::clone(&made));
             made
         };
@@ -123,40 +126,40 @@ impl Session {
             }
             None => builder.own_tools(make(None)).open(),
         };
-        let session = opened.map_err(setup::cannot_open)?;
-        let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the tools are missing"))?;
-        let during = if session.ledger.is_some() { While::Detached } else { While::Attached };
-        let seen = if looks { MetadataUse::Always } else { MetadataUse::WhenAsked };
-        Ok(Self(Ours::new(SessionParts {
+        let session = opened.map_err(setup::open_error)?;
+        let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the session has no tools"))?;
+        let gil = if session.ledger.is_some() { GilMode::Detached } else { GilMode::Attached };
+        let metadata_use = if needs_metadata { MetadataUse::Always } else { MetadataUse::WhenAsked };
+        Ok(Self(ProcessBound::new(SessionInner {
             session,
             tools,
             calls,
             origins: controller.origins()?,
-            during,
-            metadata_of: metadata_of.map(Held::new),
+            gil,
+            metadata_of: metadata_of.map(PythonCallback::new),
             overriding,
-            seen,
+            metadata_use,
         })))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Some(inner) = self.0.here() else { return Ok(()) };
-        inner.held().try_for_each(|held| held.traverse(&visit))
+        inner.callbacks().try_for_each(|callback| callback.traverse(&visit))
     }
 
     fn __clear__(&self) {
         if let Some(inner) = self.0.here() {
-            inner.held().for_each(Held::clear);
+            inner.callbacks().for_each(PythonCallback::clear);
         }
     }
 
-    /// The name of the session; calls are numbered below it.
+    /// The name of the session. The ids of its calls start with it.
     #[getter]
     fn id(&self) -> PyResult<&str> {
         Ok(&self.0.get()?.session.id)
     }
 
-    /// Takes one call: assesses it, judges it, and asks where somebody must be asked.
+    /// Submits one call: assesses it, judges it, and asks if needed.
     #[pyo3(signature = (tool_name, args, metadata=None, assess=None))]
     fn start<'py>(
         &self,
@@ -166,10 +169,10 @@ impl Session {
         metadata: Option<Bound<'py, PyAny>>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Metadata(metadata.as_ref()))
+        self.begin(py, prepare(tool_name, args, assess)?, MetadataSource::Metadata(metadata.as_ref()))
     }
 
-    /// The same for a call that a framework knows more about: the session's `metadata_of` tells it, if anybody asks.
+    /// Submits one call like `start`. `metadata_of` makes its metadata from `context` if something needs it.
     #[pyo3(signature = (tool_name, args, context, assess))]
     fn start_in<'py>(
         &self,
@@ -179,16 +182,16 @@ impl Session {
         context: Bound<'py, PyAny>,
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, ready(tool_name, args, assess)?, CallDetails::Context(&context))
+        self.begin(py, prepare(tool_name, args, assess)?, MetadataSource::Context(&context))
     }
 
-    /// Takes calls that belong together: all are judged before the first question is asked.
-    fn submit<'py>(&self, py: Python<'py>, calls: Vec<CallArguments<'py>>) -> PyResult<Vec<Ticket>> {
+    /// Submits calls that belong together. All are judged before the first question is asked.
+    fn submit<'py>(&self, py: Python<'py>, calls: Vec<CallTuple<'py>>) -> PyResult<Vec<Ticket>> {
         let inner = self.0.get()?;
         submit(py, calls.into_iter().map(|given| (inner, given)))
     }
 
-    /// The judge's verdict alone: nobody is asked, nothing runs, nothing is recorded or remembered.
+    /// Judges a call without submitting it. askfirst asks no one, runs nothing, and writes and remembers nothing.
     #[pyo3(signature = (tool_name, args, metadata=None, assess=None))]
     fn decide<'py>(
         &self,
@@ -199,7 +202,7 @@ impl Session {
         assess: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.0.get()?;
-        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = prepare(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         inner.calls.add(&call);
         context.id = call.id;
@@ -207,7 +210,7 @@ impl Session {
             let verdict = (judgement.verdict(), judgement.approval(), judgement.because());
             (verdict, judgement.request(), judgement.refusal())
         });
-        call.raise()?;
+        call.raise_exception()?;
         let ((verdict, approval, because), request, refusal) = decided;
         let dict = PyDict::new(py);
         dict.set_item("verdict", verdict.as_str())?;
@@ -222,19 +225,19 @@ impl Session {
         Ok(dict)
     }
 
-    /// Tells of a tool of Python's: a yes that was remembered for it does not reach another definition.
+    /// Sets the definition of a Python tool. A remembered approval does not cover another definition.
     fn define(&self, definition: &Bound<'_, PyAny>) -> PyResult<()> {
         let definition: ToolDefinition = convert::to_typed(definition)?;
         self.0.get()?.tools.define(&definition);
         Ok(())
     }
 
-    /// The config's own tools, as the model is told of them.
+    /// Returns the definitions of the config's tools, for the model.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         convert::typed_to_python(py, &self.0.get()?.tools.tools())
     }
 
-    /// Ends every process that the config's own tools started, and lets none start any more.
+    /// Ends all processes of the config's tools, and lets no more start.
     fn close(&self) -> PyResult<()> {
         if let Some(launcher) = &self.0.get()?.session.launcher {
             launcher.stop();
@@ -244,55 +247,62 @@ impl Session {
 }
 
 impl Session {
-    fn begin(&self, py: Python<'_>, ready: PreparedCall, known: CallDetails<'_, '_>) -> PyResult<Ticket> {
+    fn begin(
+        &self,
+        py: Python<'_>,
+        prepared: PreparedCall,
+        source: MetadataSource<'_, '_>,
+    ) -> PyResult<Ticket> {
         let inner = self.0.get()?;
-        let PreparedCall { mut context, call } = ready;
-        let runs_here = inner.tools.runs(&context.tool_name);
+        let PreparedCall { mut context, call } = prepared;
+        let runs_here = inner.tools.is_built_in(&context.tool_name);
         let mut late_context = None;
-        match known {
-            CallDetails::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
-            CallDetails::Context(told) if told.is_none() => {}
-            CallDetails::Context(told)
-                if runs_here || inner.seen == MetadataUse::Always || call.assess.is_some() =>
+        match source {
+            MetadataSource::Metadata(metadata) => context.metadata = metadata_from(metadata)?,
+            MetadataSource::Context(given) if given.is_none() => {}
+            MetadataSource::Context(given)
+                if runs_here || inner.metadata_use == MetadataUse::Always || call.assess.is_some() =>
             {
-                context.metadata = inner.metadata_of(told)?;
+                context.metadata = inner.metadata_of(given)?;
             }
-            CallDetails::Context(told) => late_context = Some(told),
+            MetadataSource::Context(given) => late_context = Some(given),
         }
         context.id = call.id;
-        // The pipeline looks for the call only if someone assesses it in Python, or if it cannot run at once.
-        if inner.seen == MetadataUse::Always || call.assess.is_some() || call.fault.is_some() || runs_here {
+        // The pipeline looks up the call only if Python assesses it, or if it cannot run at once.
+        if inner.metadata_use == MetadataUse::Always
+            || call.assess.is_some()
+            || call.fault.is_some()
+            || runs_here
+        {
             inner.calls.add(&call);
         }
-        let asked = Asked::of(call.id, &inner.origins);
+        let question = QuestionOrigin::of(call.id, &inner.origins);
         let late = |metadata: PyResult<Map<String, Value>>| {
             inner.calls.add(&call);
-            asked.note();
+            question.register();
             metadata
         };
-        let started = match inner.during {
-            While::Attached => {
-                let more = || late_context.map_or_else(|| Ok(Map::new()), |told| inner.metadata_of(told));
+        let started = match inner.gil {
+            GilMode::Attached => {
+                let more = || late_context.map_or_else(|| Ok(Map::new()), |given| inner.metadata_of(given));
                 inner.take(context, || late(more()))
             }
-            While::Detached => gate::detach(py, || inner.take(context, || late(Ok(Map::new())))),
+            GilMode::Detached => gate::detach(py, || inner.take(context, || late(Ok(Map::new())))),
         };
-        call.submitted();
-        call.raise()?;
+        call.mark_submitted();
+        call.raise_exception()?;
         match started? {
             Started::Now(running) => {
                 let (args, origins) = (call.args.clone_ref(py), Arc::clone(&inner.origins));
-                Ok(Ticket::run(running, args, origins, inner.during))
+                Ok(Ticket::run(running, args, origins, inner.gil))
             }
-            Started::OnItsWay(future) => {
-                Ticket::start(py, on_its_way(future), Some(call), asked, inner.during)
-            }
+            Started::OnItsWay(future) => Ticket::start(py, end_of(future), Some(call), question, inner.gil),
         }
     }
 }
 
-impl SessionParts {
-    fn held(&self) -> impl Iterator<Item = &Held> {
+impl SessionInner {
+    fn callbacks(&self) -> impl Iterator<Item = &PythonCallback> {
         let overriding = self.overriding.as_ref().map(|overriding| &overriding.decide);
         self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
     }
@@ -302,31 +312,33 @@ impl SessionParts {
         mut context: ApprovalContext,
         late: impl FnOnce() -> PyResult<Map<String, Value>>,
     ) -> PyResult<Started> {
-        if self.tools.runs(&context.tool_name) {
+        if self.tools.is_built_in(&context.tool_name) {
             context.metadata.extend(late()?);
             let future = self.session.submit([context]).pop();
-            return future.map(Started::OnItsWay).ok_or_else(|| PyRuntimeError::new_err("the call was lost"));
+            return future
+                .map(Started::OnItsWay)
+                .ok_or_else(|| PyRuntimeError::new_err("the pipeline did not return the call"));
         }
         self.session.tools.start(context, late)
     }
 
-    fn metadata_of(&self, told: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
+    fn metadata_of(&self, given: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
         match &self.metadata_of {
-            Some(metadata_of) => convert::to_args(&metadata_of.get(told.py())?.call1((told,))?),
+            Some(metadata_of) => convert::to_args(&metadata_of.get(given.py())?.call1((given,))?),
             None => Ok(Map::new()),
         }
     }
 }
 
-/// Takes calls of several sessions that belong together. Those that share a controller are asked about as one group.
+/// Submits calls of several sessions that belong together. Sessions with one controller ask about them as one group.
 #[pyfunction]
 pub(crate) fn submit_together<'py>(
     py: Python<'py>,
     sessions: Vec<Bound<'py, Session>>,
-    calls: Vec<CallArguments<'py>>,
+    calls: Vec<CallTuple<'py>>,
 ) -> PyResult<Vec<Ticket>> {
     if sessions.len() != calls.len() {
-        return Err(PyValueError::new_err("each call must have its session"));
+        return Err(PyValueError::new_err("expected one session for each call"));
     }
     let inners = sessions.iter().map(|session| session.get().0.get()).collect::<PyResult<Vec<_>>>()?;
     submit(py, inners.into_iter().zip(calls))
@@ -334,45 +346,46 @@ pub(crate) fn submit_together<'py>(
 
 fn submit<'a, 'py>(
     py: Python<'py>,
-    calls: impl Iterator<Item = (&'a SessionParts, CallArguments<'py>)>,
+    calls: impl Iterator<Item = (&'a SessionInner, CallTuple<'py>)>,
 ) -> PyResult<Vec<Ticket>> {
     let (mut contexts, mut taken) = (Vec::new(), Vec::new());
-    let origin = Arc::<Origin>::default();
+    let origin = Arc::<CallOrigin>::default();
     for (inner, (tool_name, args, metadata, assess)) in calls {
-        let PreparedCall { mut context, call } = ready(tool_name, args, assess)?;
+        let PreparedCall { mut context, call } = prepare(tool_name, args, assess)?;
         context.metadata = metadata_from(metadata.as_ref())?;
         context.id = call.id;
         inner.calls.add(&call);
-        let asked = Asked { origin: Arc::clone(&origin), ..Asked::of(call.id, &inner.origins) };
-        asked.note();
+        let question =
+            QuestionOrigin { origin: Arc::clone(&origin), ..QuestionOrigin::of(call.id, &inner.origins) };
+        question.register();
         contexts.push((&inner.session.tools, context));
-        taken.push((inner, call, asked));
+        taken.push((inner, call, question));
     }
     let work = || ApprovalToolset::submit_together(contexts);
-    let futures = if taken.iter().any(|(inner, _, _)| inner.during == While::Detached) {
+    let futures = if taken.iter().any(|(inner, _, _)| inner.gil == GilMode::Detached) {
         gate::detach(py, work)
     } else {
         work()
     };
-    taken.iter().for_each(|(_, call, _)| call.submitted());
+    taken.iter().for_each(|(_, call, _)| call.mark_submitted());
     let tickets = futures.into_iter().zip(taken);
     tickets
-        .map(|(future, (inner, call, asked))| {
-            call.raise()?;
-            Ticket::start(py, on_its_way(future), Some(call), asked, inner.during)
+        .map(|(future, (inner, call, question))| {
+            call.raise_exception()?;
+            Ticket::start(py, end_of(future), Some(call), question, inner.gil)
         })
         .collect()
 }
 
-fn on_its_way(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, End> {
-    Box::pin(async move { End::Outcome(future.await) })
+fn end_of(future: BoxFuture<'static, Outcome>) -> BoxFuture<'static, TicketEnd> {
+    Box::pin(async move { TicketEnd::Outcome(future.await) })
 }
 
-/// Reads what Python gave. Arguments that cannot be judged make a call that is refused, not an exception: the agent
-/// is to hear of it.
-fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<PreparedCall> {
+/// Prepares a call. Arguments that are not JSON give a call that is refused, so that the agent learns why.
+fn prepare(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -> PyResult<PreparedCall> {
     let py = args.py();
-    let dict = if args.is_exact_instance_of::<PyDict>() { Ok(args) } else { convert::hook(&args, "fields") };
+    let dict =
+        if args.is_exact_instance_of::<PyDict>() { Ok(args) } else { convert::json_hook(&args, "fields") };
     let (dict, read) = match dict {
         Ok(dict) => {
             let read = convert::to_args(&dict);
@@ -383,12 +396,12 @@ fn ready(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>) -
     let (args, fault) = match read {
         Ok(args) => (args, None),
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(py) => {
-            (askfirst::Args::new(), Some(in_words(py, &error)))
+            (askfirst::Args::new(), Some(describe_error(py, &error)))
         }
         Err(error) => return Err(error),
     };
     let context = ApprovalContext::new(tool_name, args);
-    Ok(PreparedCall { context, call: Arc::new(Call::new(dict.unbind(), assess, fault)) })
+    Ok(PreparedCall { context, call: Arc::new(PythonCall::new(dict.unbind(), assess, fault)) })
 }
 
 fn metadata_from(metadata: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {

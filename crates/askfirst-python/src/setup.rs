@@ -1,4 +1,4 @@
-//! What a session is made of: the config, the audit log, the terminal, the sandbox.
+//! The parts of a session that come from outside: the config, the terminal, the sandbox.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -19,13 +19,13 @@ use pyo3::prelude::*;
 use crate::ConfigError;
 use crate::convert;
 
-/// A config that was read.
+/// A config after reading.
 #[pyclass(frozen, module = "askfirst")]
 pub struct Config(pub(crate) askfirst_config::Config);
 
 #[pymethods]
 impl Config {
-    /// A config from a file, or from a dict; without either, the one that is in force in this folder.
+    /// Reads a config from a file or a dict. Without either, reads the config in force in this folder.
     #[new]
     #[pyo3(signature = (path=None, data=None))]
     fn new(path: Option<PathBuf>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -42,19 +42,19 @@ impl Config {
         read.map(Self).map_err(|faults| ConfigError::new_err(faults.to_string()))
     }
 
-    /// Older spellings and other things to say once.
+    /// Warnings about older spellings and weak settings.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.iter().map(ToString::to_string).collect()
     }
 
-    /// How many seconds a question waits.
+    /// How many seconds a request waits for an answer.
     #[getter]
     fn approval_timeout(&self) -> f64 {
         self.0.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT).as_secs_f64()
     }
 
-    /// After how many seconds a decision is forgotten.
+    /// How many seconds a decision is remembered.
     #[getter]
     fn memory_expire(&self) -> f64 {
         self.0.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE).as_secs_f64()
@@ -70,7 +70,7 @@ impl Config {
     }
 }
 
-/// Asks at the terminal.
+/// Creates the approver that asks at the terminal.
 pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
     let bad = |e: askfirst_display::redact::BadGlob| PyValueError::new_err(e.to_string());
     let (lines, redactor) = match config {
@@ -88,8 +88,8 @@ pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
     Ok(Arc::new(TerminalApprover::new(options)))
 }
 
-/// The Python exception for a session that cannot be opened.
-pub(crate) fn cannot_open(error: OpenError) -> PyErr {
+/// Converts the error of a session that cannot be opened to a Python exception.
+pub(crate) fn open_error(error: OpenError) -> PyErr {
     let text = error.to_string();
     match error {
         OpenError::NoSandbox => PyRuntimeError::new_err(text),
@@ -99,8 +99,9 @@ pub(crate) fn cannot_open(error: OpenError) -> PyErr {
     }
 }
 
-/// Names the helper of the sandbox: the program beside the library, if it came with the library.
-/// Without a helper there is no sandbox, and the config says what happens then.
+/// Sets the program that builds the sandbox: the one next to the library, if it is the one of this package.
+///
+/// Without it no sandbox works here, and the config decides what follows from that.
 pub(crate) fn find_helper(library: &Path) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -110,7 +111,7 @@ pub(crate) fn find_helper(library: &Path) {
     });
 }
 
-/// Returns the tier of the sandbox on this machine, or why there is none.
+/// Returns the tier of the sandbox that works here, or why none works.
 #[pyfunction]
 pub(crate) fn sandbox_tier(library: PathBuf) -> (Option<String>, Option<String>) {
     find_helper(&library);

@@ -1,4 +1,4 @@
-//! One call, or one question, on its way: polled by Python, never by a thread of ours.
+//! One pending call or question. Python polls it; this crate has no thread of its own.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -15,83 +15,83 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde_json::Value;
 
-use crate::call::{Asked, Call, Edited, Origins};
+use crate::call::{ArgsState, CallOrigins, PythonCall, QuestionOrigin};
 use crate::convert;
 use crate::gate;
-use crate::process::Ours;
+use crate::process::ProcessBound;
 
-/// How long Ctrl-C may have to wait.
+/// The longest time until a waiting thread notices Ctrl-C.
 const NAP: Duration = Duration::from_millis(100);
 
 const WAIT: u8 = 0;
 const RUN: u8 = 1;
 const DONE: u8 = 2;
 
-/// What became of it.
-pub(crate) enum End {
+/// How a ticket ended.
+pub(crate) enum TicketEnd {
     Outcome(Outcome),
     Decision(ApprovalDecision),
 }
 
-/// Whether Python's lock is given back while the pipeline works. Where it writes a record, others should not wait.
+/// Whether the pipeline works while holding Python's lock (the GIL). It releases the lock to write an audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum While {
+pub(crate) enum GilMode {
     Attached,
     Detached,
 }
 
-/// One call on its way, or one question.
+/// One pending call or question.
 #[pyclass(frozen, weakref, module = "askfirst")]
-pub struct Ticket(Ours<TicketParts>);
+pub struct Ticket(ProcessBound<TicketInner>);
 
-struct TicketParts {
+struct TicketInner {
     state: AtomicU8,
-    way: Mutex<TicketProgress>,
-    during: While,
-    origins: Arc<Origins>,
-    /// What drives it, unless it could run at once.
-    drive: Option<Drive>,
+    progress: Mutex<Progress>,
+    gil: GilMode,
+    origins: Arc<CallOrigins>,
+    /// Drives the call or question. A call that could run at once needs no driver.
+    driver: Option<Driver>,
 }
 
-struct Drive {
+struct Driver {
     given_up: AtomicBool,
-    call: Option<Arc<Call>>,
-    /// Keeps the origin while the question may be asked.
-    _asked: Asked,
-    signal: Arc<Signal>,
+    call: Option<Arc<PythonCall>>,
+    /// Keeps the origin registered while the question may be asked.
+    _origin: QuestionOrigin,
+    wakeup: Arc<Wakeup>,
 }
 
 #[derive(Default)]
-struct TicketProgress {
-    future: Option<BoxFuture<'static, End>>,
-    end: Option<End>,
+struct Progress {
+    future: Option<BoxFuture<'static, TicketEnd>>,
+    end: Option<TicketEnd>,
     args: Option<Py<PyAny>>,
-    edited: Edited,
-    run: Option<PythonRun>,
+    args_state: ArgsState,
+    run: Option<RunningTool>,
     waited: bool,
 }
 
-/// What runs in Python now, and can ask while it runs.
-enum PythonRun {
-    Straight(Running),
-    /// Its permit waits in the pipeline's future for the end.
-    Parked(Box<Invocation>),
+/// A tool that runs in Python now. It can ask while it runs.
+enum RunningTool {
+    Direct(Running),
+    /// The pipeline's future keeps the permit until the tool ends.
+    Waiting(Box<Invocation>),
 }
 
-/// Tells whoever waits that it is worth looking again.
+/// Wakes the waiting threads and calls the callback when a ticket can be polled again.
 #[derive(Default)]
-struct Signal {
-    state: Mutex<WakeState>,
+struct Wakeup {
+    state: Mutex<WakeupState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct WakeState {
+struct WakeupState {
     woken: bool,
-    tell: Option<Py<PyAny>>,
+    callback: Option<Py<PyAny>>,
 }
 
-impl Wake for Signal {
+impl Wake for Wakeup {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -99,180 +99,186 @@ impl Wake for Signal {
     fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.lock();
         state.woken = true;
-        let tell = state.tell.take();
+        let callback = state.callback.take();
         drop(state);
         self.changed.notify_all();
-        if let Some(tell) = tell {
-            // When Python has ended there is nobody to tell.
-            gate::attach(|py| call_back(py, &tell));
+        if let Some(callback) = callback {
+            // If Python has ended, nothing needs the call.
+            gate::attach(|py| call_back(py, &callback));
         }
     }
 }
 
-impl Signal {
-    fn lock(&self) -> MutexGuard<'_, WakeState> {
+impl Wakeup {
+    fn lock(&self) -> MutexGuard<'_, WakeupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn nap(&self, time: Duration) {
         let state = self.lock();
-        let woken = |state: &mut WakeState| !state.woken;
+        let woken = |state: &mut WakeupState| !state.woken;
         drop(self.changed.wait_timeout_while(state, time, woken));
     }
 }
 
-fn call_back(py: Python<'_>, tell: &Py<PyAny>) {
-    if let Err(error) = tell.call0(py) {
-        error.write_unraisable(py, Some(tell.bind(py)));
+fn call_back(py: Python<'_>, callback: &Py<PyAny>) {
+    if let Err(error) = callback.call0(py) {
+        error.write_unraisable(py, Some(callback.bind(py)));
     }
 }
 
 impl Ticket {
-    /// A future on its way, already polled once.
+    /// Creates a ticket for a future, and polls it once.
     pub(crate) fn start(
         py: Python<'_>,
-        future: BoxFuture<'static, End>,
-        call: Option<Arc<Call>>,
-        asked: Asked,
-        during: While,
+        future: BoxFuture<'static, TicketEnd>,
+        call: Option<Arc<PythonCall>>,
+        origin: QuestionOrigin,
+        gil: GilMode,
     ) -> PyResult<Self> {
-        let origins = Arc::clone(&asked.origins);
-        let drive = Drive { given_up: AtomicBool::new(false), call, _asked: asked, signal: Arc::default() };
-        let way = TicketProgress { future: Some(future), ..TicketProgress::default() };
-        let way = Mutex::new(way);
-        let inner = TicketParts { state: AtomicU8::new(WAIT), way, during, origins, drive: Some(drive) };
+        let origins = Arc::clone(&origin.origins);
+        let driver =
+            Driver { given_up: AtomicBool::new(false), call, _origin: origin, wakeup: Arc::default() };
+        let progress = Progress { future: Some(future), ..Progress::default() };
+        let progress = Mutex::new(progress);
+        let inner = TicketInner { state: AtomicU8::new(WAIT), progress, gil, origins, driver: Some(driver) };
         inner.poll(py)?;
-        Ok(Self(Ours::new(inner)))
+        Ok(Self(ProcessBound::new(inner)))
     }
 
-    /// A call that may run now.
-    pub(crate) fn run(running: Running, args: Py<PyAny>, origins: Arc<Origins>, during: While) -> Self {
-        let way = TicketProgress {
-            run: Some(PythonRun::Straight(running)),
-            args: Some(args),
-            ..TicketProgress::default()
+    /// Creates a ticket for a call that may run now.
+    pub(crate) fn run(running: Running, args: Py<PyAny>, origins: Arc<CallOrigins>, gil: GilMode) -> Self {
+        let progress =
+            Progress { run: Some(RunningTool::Direct(running)), args: Some(args), ..Progress::default() };
+        let inner = TicketInner {
+            state: AtomicU8::new(RUN),
+            progress: Mutex::new(progress),
+            gil,
+            origins,
+            driver: None,
         };
-        let inner =
-            TicketParts { state: AtomicU8::new(RUN), way: Mutex::new(way), during, origins, drive: None };
-        Self(Ours::new(inner))
+        Self(ProcessBound::new(inner))
     }
 }
 
-impl TicketParts {
+impl TicketInner {
     fn state(&self) -> u8 {
         self.state.load(Ordering::Acquire)
     }
 
-    /// Goes on as far as it can. Whoever comes while another thread is at it does not wait: that thread might need
-    /// what this one holds.
+    /// Continues as far as possible without waiting. Returns at once if another thread is polling, because that thread
+    /// may need a lock that this one holds.
     fn poll(&self, py: Python<'_>) -> PyResult<u8> {
-        let (WAIT, Some(drive)) = (self.state(), &self.drive) else {
+        let (WAIT, Some(driver)) = (self.state(), &self.driver) else {
             return Ok(self.state());
         };
-        let mut way = match self.way.try_lock() {
-            Ok(way) => way,
+        let mut progress = match self.progress.try_lock() {
+            Ok(progress) => progress,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(WAIT),
         };
-        drive.signal.lock().woken = false;
-        let state = match self.during {
-            While::Attached => drive.step(&mut way),
-            While::Detached => {
-                let way = &mut *way;
-                gate::detach(py, || drive.step(way))
+        driver.wakeup.lock().woken = false;
+        let state = match self.gil {
+            GilMode::Attached => driver.step(&mut progress),
+            GilMode::Detached => {
+                let progress = &mut *progress;
+                gate::detach(py, || driver.step(progress))
             }
         };
-        if let (RUN, Some(call), Some(PythonRun::Parked(invocation))) = (state, &drive.call, &way.run) {
-            // Without a wait nothing can have changed.
-            let args = if way.waited {
+        if let (RUN, Some(call), Some(RunningTool::Waiting(invocation))) =
+            (state, &driver.call, &progress.run)
+        {
+            // A call that never waited cannot have changed.
+            let args = if progress.waited {
                 call.args_of(py, &invocation.call).map(|(args, edited)| (args.into_any().unbind(), edited))
             } else {
-                Ok((call.args.clone_ref(py), Edited::No))
+                Ok((call.args.clone_ref(py), ArgsState::Original))
             };
             match args {
-                Ok((args, edited)) => (way.args, way.edited) = (Some(args), edited),
+                Ok((args, state)) => (progress.args, progress.args_state) = (Some(args), state),
                 Err(error) => {
-                    let why = format!("the arguments cannot be made: {}", convert::in_words(py, &error));
-                    call.ran(Err(ToolError::BadArgs(why)));
-                    let state = drive.step(&mut way);
+                    let why =
+                        format!("cannot convert the arguments: {}", convert::describe_error(py, &error));
+                    call.hand_back(Err(ToolError::BadArgs(why)));
+                    let state = driver.step(&mut progress);
                     self.state.store(state, Ordering::Release);
                     return Ok(state);
                 }
             }
         }
-        if drive.given_up.load(Ordering::Acquire) && state == WAIT {
-            give_up(&mut way);
+        if driver.given_up.load(Ordering::Acquire) && state == WAIT {
+            give_up(&mut progress);
         }
-        let state = if way.end.is_some() { DONE } else { state };
+        let state = if progress.end.is_some() { DONE } else { state };
         self.state.store(state, Ordering::Release);
-        drop(way);
-        if let Some(call) = &drive.call {
-            call.raise()?;
+        drop(progress);
+        if let Some(call) = &driver.call {
+            call.raise_exception()?;
         }
         Ok(state)
     }
 
-    /// The way itself, unless another thread is at it.
-    fn way(&self) -> PyResult<MutexGuard<'_, TicketProgress>> {
-        match self.way.try_lock() {
-            Ok(way) => Ok(way),
+    /// Locks the progress. Fails if another thread holds it.
+    fn progress(&self) -> PyResult<MutexGuard<'_, Progress>> {
+        match self.progress.try_lock() {
+            Ok(progress) => Ok(progress),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => {
-                Err(PyRuntimeError::new_err("another thread is busy with this ticket"))
+                Err(PyRuntimeError::new_err("another thread is using this ticket"))
             }
         }
     }
 
     fn cancel(&self) {
-        let (WAIT, Some(drive)) = (self.state(), &self.drive) else { return };
-        drive.given_up.store(true, Ordering::Release);
-        if let Ok(mut way) = self.way() {
-            give_up(&mut way);
+        let (WAIT, Some(driver)) = (self.state(), &self.driver) else { return };
+        driver.given_up.store(true, Ordering::Release);
+        if let Ok(mut progress) = self.progress() {
+            give_up(&mut progress);
             self.state.store(DONE, Ordering::Release);
         }
-        drive.signal.wake_by_ref();
+        driver.wakeup.wake_by_ref();
     }
 
-    /// The tool ended: what became of the call.
-    fn end(&self, py: Python<'_>, way: &mut TicketProgress, result: Result<Value, ToolError>) -> End {
+    /// Passes the result of the tool to the pipeline, and returns how the call ended.
+    fn end(&self, py: Python<'_>, progress: &mut Progress, result: Result<Value, ToolError>) -> TicketEnd {
         let lost = || {
-            let lost = ToolError::Failed("the tool ran, and the call did not end".to_owned());
-            End::Outcome(Outcome::Failed(lost))
+            let lost = ToolError::Failed("the tool ran, but the pipeline did not finish the call".to_owned());
+            TicketEnd::Outcome(Outcome::Failed(lost))
         };
-        match (way.run.take(), &self.drive) {
-            (Some(PythonRun::Straight(running)), _) => End::Outcome(running.finish(result)),
-            (Some(PythonRun::Parked(_)), Some(Drive { call: Some(call), .. })) => {
-                call.ran(result);
-                let step = |way: &mut TicketProgress| self.drive.as_ref().map(|drive| drive.step(way));
-                let step = match self.during {
-                    While::Attached => step(way),
-                    While::Detached => gate::detach(py, || step(way)),
+        match (progress.run.take(), &self.driver) {
+            (Some(RunningTool::Direct(running)), _) => TicketEnd::Outcome(running.finish(result)),
+            (Some(RunningTool::Waiting(_)), Some(Driver { call: Some(call), .. })) => {
+                call.hand_back(result);
+                let step = |progress: &mut Progress| self.driver.as_ref().map(|driver| driver.step(progress));
+                let step = match self.gil {
+                    GilMode::Attached => step(progress),
+                    GilMode::Detached => gate::detach(py, || step(progress)),
                 };
-                way.future = None;
-                way.end.take().filter(|_| step == Some(DONE)).unwrap_or_else(lost)
+                progress.future = None;
+                progress.end.take().filter(|_| step == Some(DONE)).unwrap_or_else(lost)
             }
-            (Some(PythonRun::Parked(_)) | None, _) => lost(),
+            (Some(RunningTool::Waiting(_)) | None, _) => lost(),
         }
     }
 }
 
-impl Drive {
-    fn step(&self, way: &mut TicketProgress) -> u8 {
-        let Some(future) = way.future.as_mut() else { return DONE };
-        let waker = Waker::from(Arc::clone(&self.signal));
+impl Driver {
+    fn step(&self, progress: &mut Progress) -> u8 {
+        let Some(future) = progress.future.as_mut() else { return DONE };
+        let waker = Waker::from(Arc::clone(&self.wakeup));
         let polled = Pin::new(future).poll(&mut Context::from_waker(&waker));
         match polled {
             Poll::Ready(end) => {
-                (way.end, way.future) = (Some(end), None);
+                (progress.end, progress.future) = (Some(end), None);
                 DONE
             }
-            Poll::Pending => match self.call.as_ref().and_then(|call| call.permitted()) {
+            Poll::Pending => match self.call.as_ref().and_then(|call| call.take_permitted()) {
                 Some(invocation) => {
-                    way.run = Some(PythonRun::Parked(invocation));
+                    progress.run = Some(RunningTool::Waiting(invocation));
                     RUN
                 }
                 None => {
-                    way.waited = true;
+                    progress.waited = true;
                     WAIT
                 }
             },
@@ -280,11 +286,11 @@ impl Drive {
     }
 }
 
-/// Takes the question back, and says so to whoever looks.
-fn give_up(way: &mut TicketProgress) {
-    if way.future.take().is_some() {
-        let refusal = Refusal::new("", Cause::Cancelled, "it was cancelled");
-        way.end = Some(End::Outcome(Outcome::Denied(refusal)));
+/// Cancels the call or question.
+fn give_up(progress: &mut Progress) {
+    if progress.future.take().is_some() {
+        let refusal = Refusal::new("", Cause::Cancelled, "the call was canceled");
+        progress.end = Some(TicketEnd::Outcome(Outcome::Denied(refusal)));
     }
 }
 
@@ -298,18 +304,18 @@ fn word(py: Python<'_>, state: u8) -> &Bound<'_, PyString> {
 
 #[pymethods]
 impl Ticket {
-    /// `"run"`: the tool may run now. `"wait"`: somebody is asked, or a built-in tool works. `"done"`: see `outcome`.
+    /// `"run"`: the tool may run. `"wait"`: a person is asked, or a tool of the config runs. `"done"`: see `outcome`.
     #[getter]
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         Ok(word(py, self.0.get()?.state()).clone())
     }
 
-    /// Goes on as far as it can without waiting, and gives the state.
+    /// Continues as far as possible without waiting. Returns the state.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         Ok(word(py, self.0.get()?.poll(py)?).clone())
     }
 
-    /// Waits until it is no longer `"wait"`, or for so many seconds. Ctrl-C takes the question back.
+    /// Blocks while the state is `"wait"`, for at most `timeout` seconds. Ctrl-C cancels the call or question.
     #[pyo3(signature = (timeout=None))]
     fn wait<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyString>> {
         let inner = self.0.get()?;
@@ -322,8 +328,8 @@ impl Ticket {
             if state != WAIT || left.is_zero() {
                 return Ok(word(py, state).clone());
             }
-            if let Some(drive) = &inner.drive {
-                gate::detach(py, || drive.signal.nap(left));
+            if let Some(driver) = &inner.driver {
+                gate::detach(py, || driver.wakeup.nap(left));
             }
             if let Err(error) = py.check_signals() {
                 inner.cancel();
@@ -332,44 +338,44 @@ impl Ticket {
         }
     }
 
-    /// Calls `callback` once, from any thread, when it is worth to `poll` again.
+    /// Calls `callback` once, from any thread, when `poll` can make progress.
     fn on_change(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<()> {
         let inner = self.0.get()?;
-        if let (WAIT, Some(drive)) = (inner.state(), &inner.drive) {
-            let mut state = drive.signal.lock();
+        if let (WAIT, Some(driver)) = (inner.state(), &inner.driver) {
+            let mut state = driver.wakeup.lock();
             if !state.woken && inner.state() == WAIT {
-                state.tell = Some(callback);
+                state.callback = Some(callback);
                 return Ok(());
             }
         }
         callback.call0(py).map(drop)
     }
 
-    /// Waits on the running event loop until it is no longer `"wait"`. Cancelled, it takes the question back.
+    /// Waits on the running event loop while the state is `"wait"`. Canceling the wait cancels the call or question.
     fn changed<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         py.import(intern!(py, "askfirst._wait"))?.call_method1(intern!(py, "changed"), (slf,))
     }
 
-    /// Gives the call or question up while it waits.
+    /// Cancels the call or question if it still waits.
     fn cancel(&self) -> PyResult<()> {
         self.0.get()?.cancel();
         Ok(())
     }
 
-    /// What the tool is to be called with, once it may run.
+    /// The arguments for the tool, once it may run.
     #[getter]
     fn args(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(self.0.get()?.way()?.args.as_ref().map(|args| args.clone_ref(py)))
+        Ok(self.0.get()?.progress()?.args.as_ref().map(|args| args.clone_ref(py)))
     }
 
-    /// Whether a person has edited the arguments.
+    /// Whether a person edited the arguments.
     #[getter]
     fn edited(&self) -> PyResult<bool> {
-        Ok(self.0.get()?.way()?.edited == Edited::Yes)
+        Ok(self.0.get()?.progress()?.args_state == ArgsState::Edited)
     }
 
-    /// Says that the tool ran, and how: with a result, or with an error. Gives `"done"` or `"failed"`.
+    /// Reports the result or the error of the tool. Returns `"done"` or `"failed"`.
     #[pyo3(signature = (result=None, error=None))]
     fn finish<'py>(
         &self,
@@ -378,56 +384,58 @@ impl Ticket {
         error: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyString>> {
         let inner = self.0.get()?;
-        let mut way = inner.way()?;
+        let mut progress = inner.progress()?;
         if inner.state() != RUN {
-            return Err(PyRuntimeError::new_err("nothing runs: the state is not `run`"));
+            return Err(PyRuntimeError::new_err(
+                "the tool is not running: the state of the ticket is not `run`",
+            ));
         }
-        let result = match (error, inner.during) {
+        let result = match (error, inner.gil) {
             (Some(error), _) => Err(ToolError::Failed(failure(error))),
-            (None, While::Attached) => Ok(Value::Null),
-            (None, While::Detached) => Ok(result.map_or(Value::Null, recorded)),
+            (None, GilMode::Attached) => Ok(Value::Null),
+            (None, GilMode::Detached) => Ok(result.map_or(Value::Null, recorded)),
         };
-        let end = inner.end(py, &mut way, result);
+        let end = inner.end(py, &mut progress, result);
         let word = match end {
-            End::Outcome(Outcome::Done(_)) => intern!(py, "done").clone(),
-            End::Outcome(Outcome::Denied(_) | Outcome::Failed(_)) | End::Decision(_) => {
+            TicketEnd::Outcome(Outcome::Done(_)) => intern!(py, "done").clone(),
+            TicketEnd::Outcome(Outcome::Denied(_) | Outcome::Failed(_)) | TicketEnd::Decision(_) => {
                 intern!(py, "failed").clone()
             }
         };
-        way.end = Some(end);
+        progress.end = Some(end);
         inner.state.store(DONE, Ordering::Release);
         Ok(word)
     }
 
-    /// Asks while the tool runs. Gives a ticket whose outcome is a decision.
+    /// Asks while the tool runs. Returns a ticket whose outcome is a decision.
     fn ask(&self, py: Python<'_>, request: &Bound<'_, PyAny>) -> PyResult<Self> {
         let inner = self.0.get()?;
         let mut request: ApprovalRequest = convert::to_typed(request)?;
-        let asking = Asked::new(&inner.origins);
-        request.id = asking.id;
-        let way = inner.way()?;
-        let asked = match &way.run {
-            Some(PythonRun::Straight(running)) => running.request_approval(request),
-            Some(PythonRun::Parked(invocation)) => invocation.request_approval(request),
-            None => return Err(PyRuntimeError::new_err("only a tool that runs can ask")),
+        let origin = QuestionOrigin::new(&inner.origins);
+        request.id = origin.id;
+        let progress = inner.progress()?;
+        let asked = match &progress.run {
+            Some(RunningTool::Direct(running)) => running.request_approval(request),
+            Some(RunningTool::Waiting(invocation)) => invocation.request_approval(request),
+            None => return Err(PyRuntimeError::new_err("only a running tool can ask")),
         };
-        drop(way);
-        let decided = Box::pin(async move { End::Decision(asked.await) });
-        Self::start(py, decided, None, asking, inner.during)
+        drop(progress);
+        let decided = Box::pin(async move { TicketEnd::Decision(asked.await) });
+        Self::start(py, decided, None, origin, inner.gil)
     }
 
-    /// What became of it: an `askfirst.Outcome`, or nothing before it is done.
+    /// The `askfirst.Outcome`, or `None` while the ticket is not done.
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let way = self.0.get()?.way()?;
-        let Some(end) = &way.end else { return Ok(None) };
+        let progress = self.0.get()?.progress()?;
+        let Some(end) = &progress.end else { return Ok(None) };
         let dict = PyDict::new(py);
         match end {
-            End::Outcome(Outcome::Done(value)) => {
+            TicketEnd::Outcome(Outcome::Done(value)) => {
                 dict.set_item("kind", "done")?;
                 dict.set_item("result", convert::to_python(py, value)?)?;
             }
-            End::Outcome(Outcome::Denied(refusal)) => {
+            TicketEnd::Outcome(Outcome::Denied(refusal)) => {
                 dict.set_item("kind", "denied")?;
                 dict.set_item("text", refusal.to_string())?;
                 dict.set_item("tool_name", &refusal.tool_name)?;
@@ -437,7 +445,7 @@ impl Ticket {
                 dict.set_item("because", convert::typed_to_python(py, &refusal.because)?)?;
                 dict.set_item("ends_run", refusal.ends_run)?;
             }
-            End::Outcome(Outcome::Failed(error)) => {
+            TicketEnd::Outcome(Outcome::Failed(error)) => {
                 dict.set_item("kind", "failed")?;
                 dict.set_item("text", error.to_string())?;
                 dict.set_item("error", kind_of(error))?;
@@ -445,12 +453,12 @@ impl Ticket {
                     dict.set_item("result", convert::to_python(py, result)?)?;
                 }
             }
-            End::Decision(decision) => {
+            TicketEnd::Decision(decision) => {
                 dict.set_item("kind", "decided")?;
                 dict.set_item("decision", convert::typed_to_python(py, decision)?)?;
             }
         }
-        drop(way);
+        drop(progress);
         let types = py.import(intern!(py, "askfirst._outcome"))?;
         types.call_method1(intern!(py, "outcome_from_native"), (dict,)).map(Some)
     }
@@ -477,14 +485,14 @@ fn kind_of(error: &ToolError) -> &'static str {
     }
 }
 
-/// What is recorded of an error.
+/// Returns the text of an exception for the audit log.
 fn failure(error: &Bound<'_, PyAny>) -> String {
     let name = error.get_type().name().map(|name| name.to_string()).unwrap_or_default();
     let text = error.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
     if text.is_empty() { name } else { format!("{name}: {text}") }
 }
 
-/// What the digest of a result is taken over: the value, or what Python prints for it where JSON cannot hold it.
+/// Returns the value whose digest goes into the audit log: the result, or its `repr` if JSON cannot hold it.
 fn recorded(result: &Bound<'_, PyAny>) -> Value {
     convert::to_value(result).unwrap_or_else(|_| {
         Value::String(result.repr().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default())

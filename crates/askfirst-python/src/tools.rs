@@ -1,5 +1,6 @@
-//! The tools of a session: those of the config, which run here, and Python's own, which are handed to Python when they
-//! may run. A tool that fails while it assesses is a tool that blocks.
+//! The tools of a session: those of the config, which run here, and those of Python, which Python runs.
+//!
+//! A tool whose assessment fails blocks the call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,89 +16,89 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use serde_json::Value;
 
-use crate::call::{Call, Calls};
-use crate::convert::{self, in_words};
+use crate::call::{PythonCall, PythonCalls};
+use crate::callback::PythonCallback;
+use crate::convert::{self, describe_error};
 use crate::gate;
-use crate::held::Held;
 
 /// The tools of a session.
-pub(crate) struct Tools {
-    /// Those of the config.
+pub(crate) struct SessionTools {
+    /// The tools of the config.
     built_in: Option<Arc<dyn Toolset>>,
-    /// Assesses calls of Python's tools that bring nobody along.
-    assess: Option<Held>,
-    /// What is known of Python's tools. The digest stands for the whole definition.
+    /// Assesses the calls of Python tools that have no function of their own.
+    assess: Option<PythonCallback>,
+    /// The digest of the definition and the risk of each Python tool.
     known: RwLock<HashMap<String, (Digest, Risk)>>,
-    /// Calls of Python's tools that are not over.
-    calls: Arc<Calls>,
+    /// The calls of Python tools that have not ended.
+    calls: Arc<PythonCalls>,
 }
 
-impl Tools {
+impl SessionTools {
     pub(crate) fn new(
         built_in: Option<Arc<dyn Toolset>>,
         assess: Option<Py<PyAny>>,
-        calls: Arc<Calls>,
+        calls: Arc<PythonCalls>,
     ) -> Self {
-        Self { built_in, assess: assess.map(Held::new), known: RwLock::default(), calls }
+        Self { built_in, assess: assess.map(PythonCallback::new), known: RwLock::default(), calls }
     }
 
-    /// Who looks at every call, for the collector.
-    pub(crate) fn assess(&self) -> Option<&Held> {
+    /// Returns the function that assesses every call.
+    pub(crate) fn assess(&self) -> Option<&PythonCallback> {
         self.assess.as_ref()
     }
 
-    /// Tells of a tool: from now on a call of it is a call of exactly this definition.
+    /// Sets the definition of a Python tool. A remembered approval does not cover another definition.
     pub(crate) fn define(&self, definition: &ToolDefinition) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(definition.name.clone(), (definition.digest(), definition.risk));
     }
 
-    /// Whether the config itself offers a tool of this name, which then runs here.
-    pub(crate) fn runs(&self, name: &str) -> bool {
+    /// Returns whether the config offers a tool with this name. Such a tool runs here.
+    pub(crate) fn is_built_in(&self, name: &str) -> bool {
         self.built_in(name).is_some()
     }
 
-    /// The config's own tool of this name.
+    /// Returns the tools of the config, if one of them has this name.
     fn built_in(&self, name: &str) -> Option<&Arc<dyn Toolset>> {
         self.built_in.as_ref().filter(|tools| tools.definition(name).is_some())
     }
 
-    /// Python's view of a call of its own.
-    fn ask_python(&self, call: &ApprovalContext) -> Assessment {
+    /// Returns the assessment that Python gives of a call.
+    fn assess_in_python(&self, call: &ApprovalContext) -> Assessment {
         let Some(own) = self.calls.get(call.id) else {
             return Assessment::silent();
         };
         if let Some(fault) = &own.fault {
-            return Assessment::blocked(format!("the arguments cannot be judged: {fault}"));
+            return Assessment::blocked(format!("invalid arguments: {fault}"));
         }
         if own.assess.is_none() && self.assess.is_none() {
             return Assessment::silent();
         }
-        let answer = gate::attach(|py| -> PyResult<Assessment> {
+        let outcome = gate::attach(|py| -> PyResult<Assessment> {
             let assess = match (&own.assess, &self.assess) {
                 (Some(assess), _) => assess.bind(py).clone(),
                 (None, Some(assess)) => assess.get(py)?,
                 (None, None) => return Ok(Assessment::silent()),
             };
-            let args = own.args_to_show(py, call)?;
+            let args = own.args_to_assess(py, call)?;
             let metadata = convert::object_to_python(py, &call.metadata)?;
-            let said = assess.call1((&call.tool_name, args, metadata))?;
-            view_of(&said, call)
+            let answered = assess.call1((&call.tool_name, args, metadata))?;
+            assessment_of(&answered, call)
         });
-        match answer {
+        match outcome {
             Some(Ok(assessment)) => assessment,
-            Some(Err(error)) => blocked(error, &own),
+            Some(Err(error)) => blocked_by(error, &own),
             None => Assessment::blocked("Python has ended"),
         }
     }
 }
 
-/// What Python's answer means: `None` nothing, `False` harmless, `True` or a request that somebody is asked.
-fn view_of(said: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessment> {
-    if said.is_none() {
+/// Converts the answer of a Python function: `None` is silent, `False` is harmless, `True` or a request means to ask.
+fn assessment_of(answered: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessment> {
+    if answered.is_none() {
         return Ok(Assessment::silent());
     }
-    if let Ok(asks) = said.cast_exact::<PyBool>() {
+    if let Ok(asks) = answered.cast_exact::<PyBool>() {
         return Ok(if asks.is_true() {
             Assessment::needs_approval(simple_approval_request(&call.tool_name, &call.args, None, &[]))
         } else {
@@ -107,24 +108,24 @@ fn view_of(said: &Bound<'_, PyAny>, call: &ApprovalContext) -> PyResult<Assessme
     let whole = |dict: &Bound<'_, PyDict>| {
         ["tool_name", "description", "payload"].into_iter().all(|key| dict.contains(key).unwrap_or(false))
     };
-    if said.cast_exact::<PyDict>().is_ok_and(whole) {
-        return Ok(Assessment::needs_approval(convert::to_typed::<ApprovalRequest>(said)?));
+    if answered.cast_exact::<PyDict>().is_ok_and(whole) {
+        return Ok(Assessment::needs_approval(convert::to_typed::<ApprovalRequest>(answered)?));
     }
-    // Requests, and what else stands for one.
-    let py = said.py();
+    // An object or an incomplete dict that describes a request.
+    let py = answered.py();
     let args = convert::object_to_python(py, &call.args)?;
-    let known = py.import("askfirst._assess")?.getattr("view")?.call1((said, &call.tool_name, args))?;
+    let known = py.import("askfirst._assess")?.getattr("view")?.call1((answered, &call.tool_name, args))?;
     Ok(Assessment::needs_approval(convert::to_typed::<ApprovalRequest>(&known)?))
 }
 
-/// `PermissionError` means never, for its reason. Any other exception means the same, as a failure.
-fn blocked(error: PyErr, call: &Call) -> Assessment {
-    Assessment::blocked(reason(error, Some(call), "the tool failed to assess the call"))
+/// Blocks the call after an exception. A `PermissionError` gives the reason; any other exception is a failed check.
+fn blocked_by(error: PyErr, call: &PythonCall) -> Assessment {
+    Assessment::blocked(reason_of(error, Some(call), "the tool's check failed"))
 }
 
-fn reason(error: PyErr, call: Option<&Call>, failed: &str) -> String {
+fn reason_of(error: PyErr, call: Option<&PythonCall>, failed: &str) -> String {
     let words = gate::attach(|py| {
-        let words = in_words(py, &error);
+        let words = describe_error(py, &error);
         if error.is_instance_of::<PyPermissionError>(py) {
             let text = error.value(py).str().map(|text| text.to_string_lossy().into_owned());
             return text.ok().filter(|text| !text.is_empty()).unwrap_or_else(|| "blocked".to_owned());
@@ -132,18 +133,18 @@ fn reason(error: PyErr, call: Option<&Call>, failed: &str) -> String {
         if !error.is_instance_of::<PyException>(py)
             && let Some(call) = call
         {
-            call.keep(error);
+            call.keep_exception(error);
         }
         format!("{failed}: {words}")
     });
     words.unwrap_or_else(|| failed.to_owned())
 }
 
-impl ApprovalAware for Tools {
+impl ApprovalAware for SessionTools {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
         match self.built_in(&call.tool_name) {
             Some(tools) => tools.approval().map_or_else(Assessment::silent, |own| own.check_approval(call)),
-            None => self.ask_python(call),
+            None => self.assess_in_python(call),
         }
     }
 
@@ -153,7 +154,7 @@ impl ApprovalAware for Tools {
     }
 }
 
-impl Toolset for Tools {
+impl Toolset for SessionTools {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.built_in.as_ref().map(|tools| tools.tools()).unwrap_or_default()
     }
@@ -182,13 +183,13 @@ impl Toolset for Tools {
     }
 }
 
-/// A decision point in Python: `override(tool_name, args, metadata, entry)`.
-pub(crate) struct Override {
-    pub(crate) decide: Held,
-    pub(crate) calls: Arc<Calls>,
+/// An override in Python: `override(tool_name, args, metadata, entry)`.
+pub(crate) struct PythonOverride {
+    pub(crate) decide: PythonCallback,
+    pub(crate) calls: Arc<PythonCalls>,
 }
 
-impl NeedsApproval for Override {
+impl NeedsApproval for PythonOverride {
     fn needs_approval(
         &self,
         call: &ApprovalContext,
@@ -196,9 +197,9 @@ impl NeedsApproval for Override {
         case: Option<&Case>,
     ) -> OverrideVerdict {
         let own = self.calls.get(call.id);
-        let answer = gate::attach(|py| -> PyResult<OverrideVerdict> {
+        let outcome = gate::attach(|py| -> PyResult<OverrideVerdict> {
             let args = match &own {
-                Some(own) => own.args_to_show(py, call)?,
+                Some(own) => own.args_to_assess(py, call)?,
                 None => convert::object_to_python(py, &call.args)?,
             };
             let entry = match case {
@@ -209,27 +210,27 @@ impl NeedsApproval for Override {
                 entry.set_item("approval", approval.as_str())?;
             }
             let metadata = convert::object_to_python(py, &call.metadata)?;
-            let said = self.decide.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
-            Ok(match view_of(&said, call)?.view {
-                View::Silent => needs(assessment),
+            let answered = self.decide.get(py)?.call1((&call.tool_name, args, metadata, entry))?;
+            Ok(match assessment_of(&answered, call)?.view {
+                View::Silent => verdict_of(assessment),
                 View::Harmless => OverrideVerdict::Allow,
-                View::NeedsApproval(_) if said.is_exact_instance_of::<PyBool>() => OverrideVerdict::Ask,
+                View::NeedsApproval(_) if answered.is_exact_instance_of::<PyBool>() => OverrideVerdict::Ask,
                 View::NeedsApproval(request) => OverrideVerdict::AskWith(request),
                 View::Blocked(reason) => OverrideVerdict::Deny(reason),
             })
         });
-        match answer {
+        match outcome {
             Some(Ok(needs)) => needs,
             Some(Err(error)) => {
-                OverrideVerdict::Deny(reason(error, own.as_deref(), "the decision point failed"))
+                OverrideVerdict::Deny(reason_of(error, own.as_deref(), "the override failed"))
             }
             None => OverrideVerdict::Deny("Python has ended".to_owned()),
         }
     }
 }
 
-/// A decision point that has nothing to say leaves the word to the tool, and asks where that is silent too.
-fn needs(assessment: &Assessment) -> OverrideVerdict {
+/// Uses the tool's own assessment for an override that returns `None`. If the tool is silent too, askfirst asks.
+fn verdict_of(assessment: &Assessment) -> OverrideVerdict {
     match &assessment.view {
         View::Harmless => OverrideVerdict::Allow,
         View::Silent | View::NeedsApproval(_) => OverrideVerdict::Ask,

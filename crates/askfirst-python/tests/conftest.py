@@ -1,4 +1,4 @@
-"""What all tests share: a home of their own, and callbacks that count."""
+"""Fixtures of all tests: an empty home, and callbacks that count requests."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ import askfirst
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """Nobody's config is read and nobody's record is written."""
+    """Keeps the user's config and audit log out of the tests."""
     folder = tmp_path / "home"
     folder.mkdir(mode=0o700)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
@@ -22,7 +22,7 @@ def home(tmp_path, monkeypatch):
 
 
 class Asked:
-    """A callback that answers, and remembers what it was asked."""
+    """A callback that answers and keeps its requests."""
 
     def __init__(self, *answers):
         self.answers = list(answers) or [askfirst.ApprovalDecision(approved=True)]
@@ -63,7 +63,7 @@ def _no():
 
 @pytest.fixture
 def python():
-    """Runs a program in a new interpreter, and gives what it printed."""
+    """Runs a program in a new interpreter, and returns its output."""
     import subprocess
 
     def run(text, *, timeout=60, **more):

@@ -9,7 +9,7 @@ from askfirst import ApprovalDecision, ApprovalRequest
 
 
 class Person:
-    """Answers questions from a list, in order, and remembers what was asked. Out of answers, it says no."""
+    """Answers requests from a list, in order, and keeps them. Without answers left, it says no."""
 
     def __init__(self, *answers: Any, each: Callable[[ApprovalRequest], Any] | None = None) -> None:
         self.answers = list(answers)
@@ -28,7 +28,7 @@ class Person:
 
 
 class Board:
-    """Answers whole groups, and remembers how they came."""
+    """Answers groups of requests, and keeps the groups."""
 
     takes_many = True
 
@@ -54,9 +54,9 @@ def edit(**args: Any) -> ApprovalDecision:
 
 
 def scripted(*steps: Any) -> Any:
-    """A PydanticAI model that makes the calls of one step after another, then says ``done``.
+    """A PydanticAI model that makes the calls of each step, then says ``done``.
 
-    A step is a list of ``(tool, args)``. What came back is in ``model.returns``: ``(tool, content, outcome)``.
+    A step is a list of ``(tool, args)``. ``model.returns`` has the results: ``(tool, content, outcome)``.
     """
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import FunctionModel
@@ -88,7 +88,7 @@ def tool_returns(messages: Iterable[Any]) -> list[tuple[str, Any, str]]:
 
 
 def chat(*steps: Any) -> Any:
-    """A LangChain model that makes the calls of one step after another, then says ``done``."""
+    """A LangChain model that makes the calls of each step, then says ``done``."""
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage
 

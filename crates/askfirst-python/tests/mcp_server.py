@@ -1,4 +1,4 @@
-"""A small MCP server on standard input and output, for the tests: two tools, one of which may change."""
+"""A small MCP server for the tests, on standard input and output. One of its two tools can change."""
 
 from __future__ import annotations
 

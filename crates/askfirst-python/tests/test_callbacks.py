@@ -1,4 +1,4 @@
-"""Callbacks that fail: never an approval, always a cause."""
+"""Failing callbacks: they never approve, and the refusal has a cause."""
 
 import asyncio
 import threading
@@ -66,7 +66,7 @@ BROKEN.update({name: (lambda value: lambda request: value)(value) for name, valu
 
 @pytest.mark.parametrize("callback", BROKEN.values(), ids=BROKEN.keys())
 @pytest.mark.parametrize("how", ["sync", "async"])
-def test_a_callback_that_gives_no_answer_approves_nothing(callback, how):
+def test_failing_callback_approves_nothing(callback, how):
     ran = []
     session = askfirst.Session(controller=ApprovalController(approval_callback=callback, timeout=20))
     if how == "sync":
@@ -80,14 +80,14 @@ def test_a_callback_that_gives_no_answer_approves_nothing(callback, how):
     assert len(session.controller.memory) == 0
 
 
-def test_what_went_wrong_is_told():
+def test_error_of_callback_is_reported():
     session = askfirst.Session(controller=ApprovalController(approval_callback=raises))
     assert "RuntimeError: on purpose" in session.run("t", {}, print)
     session = askfirst.Session(controller=ApprovalController(approval_callback=lambda request: True))
     assert "must return an ApprovalDecision, not bool" in session.run("t", {}, print)
 
 
-def test_a_callback_that_never_returns_times_out():
+def test_callback_that_never_returns_times_out():
     never = threading.Event()
 
     async def never_async(request):
@@ -100,11 +100,11 @@ def test_a_callback_that_never_returns_times_out():
         session = askfirst.Session(controller=ApprovalController(approval_callback=callback, timeout=0.2))
         assert session.run("t", {}, print).cause == "time_out"
         assert asyncio.run(session.run_async("t", {}, print)).cause == "time_out"
-    # The task that nobody waits for any more was cancelled.
+    # The task of the callback was canceled.
     assert never.wait(20)
 
 
-def test_a_decision_that_comes_too_late_changes_nothing():
+def test_late_decision_changes_nothing():
     late, answered = threading.Event(), threading.Event()
 
     def callback(request):
@@ -120,7 +120,7 @@ def test_a_decision_that_comes_too_late_changes_nothing():
     assert len(controller.memory) == 0
 
 
-def test_a_caller_that_is_cancelled_takes_the_question_back():
+def test_canceled_caller_withdraws_question():
     over = threading.Event()
 
     async def callback(request):
@@ -146,7 +146,7 @@ def test_a_caller_that_is_cancelled_takes_the_question_back():
     assert ran == []
 
 
-def test_a_ticket_that_is_dropped_takes_the_question_back():
+def test_dropped_ticket_withdraws_question():
     started, over = threading.Event(), threading.Event()
 
     async def callback(request):
@@ -165,7 +165,7 @@ def test_a_ticket_that_is_dropped_takes_the_question_back():
     assert over.wait(20)
 
 
-def test_a_cancelled_ticket_is_done_and_runs_nothing():
+def test_canceled_ticket_is_done_and_runs_nothing():
     session = askfirst.Session(controller=ApprovalController(approval_callback=lambda request: threading.Event().wait(30)))
     ticket = session.start("t", {})
     ticket.cancel()
@@ -176,7 +176,7 @@ def test_a_cancelled_ticket_is_done_and_runs_nothing():
     ticket.cancel()
 
 
-def test_edits_go_round_until_they_are_as_they_were_asked(yes):
+def test_edits_ask_again_until_unchanged(yes):
     asked = []
 
     def callback(request):
@@ -188,7 +188,7 @@ def test_edits_go_round_until_they_are_as_they_were_asked(yes):
     assert asked == [{"n": 1}, {"n": 2}, {"n": 3}]
 
 
-def test_an_edit_is_judged_again(yes):
+def test_edited_call_is_judged_again(yes):
     config = {"tools": {"t": [{"approval": "deny", "when": {"path": "/etc/passwd"}}, {"approval": "required"}]}}
     callback = lambda request: yes(edited_args={"path": "/etc/passwd"})  # noqa: E731
     session = askfirst.Session(config, controller=ApprovalController(approval_callback=callback))
@@ -197,8 +197,8 @@ def test_an_edit_is_judged_again(yes):
     assert ran == []
 
 
-def test_an_answer_counts_once():
-    """Whatever a callback does with its answer, the first one is it."""
+def test_only_first_answer_counts():
+    """A callback that answers more than once cannot change its first answer."""
     from askfirst import _ask
 
     answers = []

@@ -1,4 +1,4 @@
-"""The corpus of cases that every front end runs, through Python."""
+"""Runs the cases that all front ends share, through Python."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ def config_of(spec, folder):
 
 
 def assess_of(call):
-    """The tool's own view, as a case writes it."""
+    """Return the check that gives the assessment of a case."""
     own = call.get("assess")
     if own is None:
         return None
@@ -48,7 +48,7 @@ def assess_of(call):
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in specs()])
-def test_every_config_is_read_and_warns_as_it_should(spec, tmp_path):
+def test_spec_config_gives_expected_warnings(spec, tmp_path):
     warnings = askfirst.Judge(config_of(spec, tmp_path)).warnings
     assert bool(warnings) == bool(spec.get("warns")), warnings
     for word in spec.get("warns", []):
@@ -74,7 +74,7 @@ def test_case(spec, call, tmp_path):
         for mode in case.values[1].get("modes", {})
     ],
 )
-def test_the_modes_do_what_their_table_says(spec, call, mode, tmp_path):
+def test_case_in_each_mode(spec, call, mode, tmp_path):
     asked = []
 
     def answer(request):
@@ -88,7 +88,7 @@ def test_the_modes_do_what_their_table_says(spec, call, mode, tmp_path):
     assert became == call["modes"][mode]
 
 
-def test_what_is_not_json_is_denied():
+def test_arguments_outside_json_are_denied():
     judge = askfirst.Judge({"version": 1, "default_approval": "none"})
     cyclic = {}
     cyclic["self"] = cyclic
@@ -101,7 +101,7 @@ def test_a_dict_hands_unknown_keys_to_the_override():
     assert askfirst.Judge({"version": 1, "tools": {"t": {"approval": "none", "mine": 1}}}).decide("t")["verdict"] == "allow"
 
 
-def test_a_faulty_config_is_a_value_error_with_every_fault(tmp_path):
+def test_invalid_config_is_value_error_with_all_faults(tmp_path):
     config = tmp_path / "askfirst.yaml"
     config.write_text("version: 1\ntols: {}\ndefault_approval: maybe\n")
     with pytest.raises(ValueError, match="tols") as error:

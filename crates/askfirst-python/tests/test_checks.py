@@ -1,4 +1,4 @@
-"""Tools that look at their own calls, in all the forms that they use."""
+"""Tools that assess their own calls, in all forms of ``check_approval``."""
 
 import asyncio
 
@@ -51,7 +51,7 @@ def _answer(tool_name, args):
 
 
 @pytest.mark.parametrize("tool", [ByContext(), ByName(), ByRun()], ids=lambda tool: type(tool).__name__)
-def test_every_form_of_check_approval(tool, asked):
+def test_every_form_of_check_approval_works(tool, asked):
     callback = asked()
     session = Session(controller=ApprovalController(approval_callback=callback), tools={"t": tool})
     assert session.call("t", {"what": "nothing"}) == {"what": "nothing"}
@@ -72,13 +72,13 @@ def test_every_form_of_check_approval(tool, asked):
     assert callback.times == 3
 
 
-def test_a_block_holds_in_every_mode(asked):
+def test_block_holds_in_every_mode(asked):
     for mode in ("interactive", "approve_all", "strict"):
         session = Session({"default_approval": "none"}, controller=ApprovalController(mode, asked()), tools={"t": ByContext()})
         assert session.call("t", {"what": "block"}).cause == "policy"
 
 
-def test_an_async_check_is_refused(asked):
+def test_async_check_is_refused(asked):
     class Tool:
         async def check_approval(self, ctx):
             return None
@@ -90,7 +90,7 @@ def test_an_async_check_is_refused(asked):
     assert "async" in session.call("t")
 
 
-def test_a_check_cannot_change_what_runs(asked):
+def test_check_cannot_change_args(asked):
     class Tool:
         def check_approval(self, ctx):
             ctx.args["path"] = "other"
@@ -102,7 +102,7 @@ def test_a_check_cannot_change_what_runs(asked):
     assert session.call("t", {"path": "given"}) == "given"
 
 
-def test_ctrl_c_in_a_check_goes_up(asked):
+def test_ctrl_c_in_check_reaches_caller(asked):
     class Tool:
         def check_approval(self, ctx):
             raise KeyboardInterrupt
@@ -117,7 +117,7 @@ def test_ctrl_c_in_a_check_goes_up(asked):
         session.submit([("t", {}, None, askfirst._assess.of(Tool(), session.controller.memory))])
 
 
-def test_the_check_looks_again_at_what_was_edited(asked, yes):
+def test_check_runs_again_for_edited_args(asked, yes):
     session = Session(
         controller=ApprovalController(approval_callback=lambda request: yes(edited_args={"what": "block"})),
         tools={"t": ByContext()},
@@ -125,7 +125,7 @@ def test_the_check_looks_again_at_what_was_edited(asked, yes):
     assert "outside of every root" in session.call("t", {"what": "ask"})
 
 
-def test_requires_approval_gives_the_same_function():
+def test_requires_approval_returns_same_function():
     def plain(a):
         return a
 
@@ -141,7 +141,7 @@ def test_requires_approval_gives_the_same_function():
     assert plain._requires_approval
 
 
-def test_requires_approval_with_arguments(asked):
+def test_requires_approval_uses_its_arguments(asked):
     @requires_approval(
         description=lambda args: f"Send to {args['to']}",
         exclude_keys={"body"},
@@ -168,13 +168,13 @@ def test_requires_approval_with_arguments(asked):
     assert (request.description, request.payload) == ("Static", {"host": "example.org"})
 
 
-def test_requires_approval_tells_what_is_wrong():
+def test_requires_approval_rejects_wrong_arguments():
     for wrong in (lambda: requires_approval(3), lambda: requires_approval()(3), lambda: requires_approval(exclude_keys="body")):
         with pytest.raises(TypeError):
             wrong()
 
 
-def test_a_description_that_fails_blocks(asked):
+def test_failing_description_blocks(asked):
     @requires_approval(description=lambda args: args["missing"])
     def tool():
         return 1
@@ -183,7 +183,7 @@ def test_a_description_that_fails_blocks(asked):
     assert "KeyError" in session.call("tool")
 
 
-def test_a_marked_function_asks_whatever_the_default(asked):
+def test_marked_function_asks_unless_config_allows(asked):
     @requires_approval
     def tool():
         return 1
@@ -198,7 +198,7 @@ def test_a_marked_function_asks_whatever_the_default(asked):
     assert callback.times == 1
 
 
-def test_execute_tool(asked, no):
+def test_execute_tool_asks_and_runs(asked, no):
     @requires_approval
     async def tool(a):
         return a + 1

@@ -1,4 +1,4 @@
-"""The relative's flaws, each of which the compatibility modules do not have; and what they keep."""
+"""The compatibility modules: the API that they keep, and the flaws of the original that they fix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def act(x: str) -> str:
 
 
 class Asked(list[Any]):
-    """A callback that writes down what it is asked, and says yes."""
+    """A callback that keeps its requests and says yes."""
 
     def __init__(self, module: Any, **decision: Any) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def run(gated: Any, *steps: Any) -> str:
 
 
 @modules
-def test_a_denial_raises_as_it_did(module: Any) -> None:
+def test_denial_raises_permission_error(module: Any) -> None:
     gated = module.ApprovalToolset(FunctionToolset([act]), Asked(module, approved=False, note="no"))
     with pytest.raises(PermissionError, match="no"):
         run(gated, [("act", {"x": "a"})])
@@ -56,7 +56,7 @@ def test_a_denial_raises_as_it_did(module: Any) -> None:
 
 
 @modules
-def test_two_equal_parallel_calls_ask_once(module: Any) -> None:
+def test_equal_parallel_calls_ask_once(module: Any) -> None:
     asked = Asked(module)
     gated = module.ApprovalToolset(FunctionToolset([act]), asked)
     assert run(gated, [("act", {"x": "a"}), ("act", {"x": "a"})]) == "done"
@@ -64,7 +64,7 @@ def test_two_equal_parallel_calls_ask_once(module: Any) -> None:
 
 
 @modules
-def test_the_inner_context_is_entered(module: Any) -> None:
+def test_inner_context_is_entered(module: Any) -> None:
     used: list[str] = []
 
     class Opened(WrapperToolset[Any]):
@@ -81,7 +81,7 @@ def test_the_inner_context_is_entered(module: Any) -> None:
 
 
 @modules
-def test_an_inner_toolset_made_anew_for_each_run_is_used(module: Any) -> None:
+def test_inner_toolset_of_each_run_is_used(module: Any) -> None:
     class Fresh(WrapperToolset[Any]):
         async def for_run(self, ctx: Any) -> Any:
             ran.append("fresh")
@@ -92,7 +92,7 @@ def test_an_inner_toolset_made_anew_for_each_run_is_used(module: Any) -> None:
 
 
 @modules
-def test_a_blocking_callback_does_not_block_the_event_loop(module: Any) -> None:
+def test_blocking_callback_does_not_block_event_loop(module: Any) -> None:
     go_on = threading.Event()
 
     def ask(request: Any) -> Any:
@@ -111,7 +111,7 @@ def test_a_blocking_callback_does_not_block_the_event_loop(module: Any) -> None:
 
 
 @modules
-def test_callback_may_be_async_or_return_an_awaitable(module: Any) -> None:
+def test_callback_may_be_async_or_return_awaitable(module: Any) -> None:
     async def ask(request: Any) -> Any:
         await asyncio.sleep(0)
         return module.ApprovalDecision(approved=True)
@@ -122,7 +122,7 @@ def test_callback_may_be_async_or_return_an_awaitable(module: Any) -> None:
 
 
 @modules
-def test_what_the_callback_raises_comes_out_unchanged(module: Any) -> None:
+def test_exception_of_callback_is_unchanged(module: Any) -> None:
     def broken(request: Any) -> Any:
         raise ConnectionError("the service is down")
 
@@ -132,7 +132,7 @@ def test_what_the_callback_raises_comes_out_unchanged(module: Any) -> None:
 
 
 @modules
-def test_the_callback_gets_the_arguments_as_the_tool_does(module: Any) -> None:
+def test_callback_gets_converted_arguments(module: Any) -> None:
     def move(to: Path) -> str:
         return str(to)
 
@@ -142,7 +142,7 @@ def test_the_callback_gets_the_arguments_as_the_tool_does(module: Any) -> None:
 
 
 @modules
-def test_a_config_that_is_changed_later_is_read(module: Any) -> None:
+def test_config_changed_later_is_read(module: Any) -> None:
     asked = Asked(module)
     gated = module.ApprovalToolset(FunctionToolset([act]), asked, config={"act": {"pre_approved": True}})
     run(gated, [("act", {"x": "a"})])
@@ -151,7 +151,7 @@ def test_a_config_that_is_changed_later_is_read(module: Any) -> None:
     assert len(asked) == 1
 
 
-def test_090_leaves_remembering_to_its_caller() -> None:
+def test_090_leaves_remembering_to_caller() -> None:
     asked = Asked(compat, remember="session")
     call = [("act", {"x": "a"})]
     run(compat.ApprovalToolset(FunctionToolset([act]), asked), call, call)
@@ -167,7 +167,7 @@ def test_080_remembers_for_the_session() -> None:
     assert memory.list_approvals()[0][:2] == ("act", {"x": "a"})
 
 
-def test_080_keeps_an_empty_memory_that_is_passed_in() -> None:
+def test_080_empty_memory_passed_in_is_kept() -> None:
     memory = compat_080.ApprovalMemory()
     gated = compat_080.ApprovalToolset(FunctionToolset([act]), Asked(compat_080, remember="session"), memory)
     other = compat_080.ApprovalToolset(FunctionToolset([act]), Asked(compat_080), memory)
@@ -176,7 +176,7 @@ def test_080_keeps_an_empty_memory_that_is_passed_in() -> None:
     assert len(memory) == 1 and other._approval_callback == []
 
 
-def test_080_strict_denies_also_with_a_callback() -> None:
+def test_080_strict_denies_with_callback() -> None:
     asked = Asked(compat_080)
     controller = compat_080.ApprovalController("strict", asked)
     gated = compat_080.ApprovalToolset(FunctionToolset([act]), controller.approval_callback, controller.memory)
@@ -185,28 +185,28 @@ def test_080_strict_denies_also_with_a_callback() -> None:
     assert asked == [] and ran == []
 
 
-def test_080_a_path_and_its_text_are_different_arguments() -> None:
+def test_080_path_and_text_are_different_arguments() -> None:
     memory = compat_080.ApprovalMemory()
     memory.store("act", {"x": Path("a")}, compat_080.ApprovalDecision(approved=True, remember="session"))
     assert memory.lookup("act", {"x": "a"}) is None
     assert memory.lookup("act", {"x": Path("a")}) is not None
 
 
-def test_080_a_remembered_no_stays_a_no() -> None:
+def test_080_remembered_no_stays_no() -> None:
     memory = compat_080.ApprovalMemory()
     memory.store("act", {"x": "a"}, compat_080.ApprovalDecision(approved=False, remember="session"))
     kept = memory.lookup("act", {"x": "a"})
     assert kept is not None and not kept.approved
 
 
-def test_080_an_unknown_mode_is_not_taken_for_another() -> None:
+def test_080_unknown_mode_raises() -> None:
     controller = compat_080.ApprovalController("yolo", Asked(compat_080))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="yolo"):
         controller.request_approval_sync(compat_080.ApprovalRequest(tool_name="act", tool_args={}, description="x"))
 
 
 @modules
-def test_it_offers_every_name_of_its_relative(module: Any) -> None:
+def test_compat_module_has_every_original_name(module: Any) -> None:
     names = {
         "ApprovalCallback", "ApprovalDecision", "ApprovalRequest", "ApprovalResult", "ApprovalToolset",
         "SupportsApprovalDescription", "SupportsNeedsApproval",

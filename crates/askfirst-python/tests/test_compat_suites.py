@@ -1,6 +1,6 @@
-"""The relative's own test suites, run against the compatibility modules with the import swapped.
+"""Runs the test suites of ``pydantic-ai-blocking-approval`` against the compatibility modules.
 
-The source packages are fetched from the package index into ``target/``; nothing of them is kept in this repository.
+The tests download its source packages into ``target/``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 DIFFERENCES: dict[str, dict[str, str]] = {"0.9.0": {}, "0.8.0": {}}
-"""Tests of theirs that do not pass here, each with the reason. Empty: all of them pass."""
+"""The tests that fail here, each with the reason."""
 
 TESTS = {"0.9.0": 36, "0.8.0": 60}
-"""How many tests each suite has: fewer would mean that they were not found."""
+"""The number of tests in each suite."""
 
 MODULES = {"0.9.0": "askfirst.compat", "0.8.0": "askfirst.compat_080"}
 THEIRS = "pydantic_ai_blocking_approval"
@@ -28,7 +28,7 @@ def root() -> Path:
 
 
 def fetched(version: str) -> Path:
-    """The relative's source package, downloaded once."""
+    """Return the source package, downloaded once."""
     folder = root() / "target" / "relatives"
     archive = folder / f"{THEIRS}-{version}.tar.gz"
     if not archive.exists():
@@ -40,7 +40,7 @@ def fetched(version: str) -> Path:
 
 
 @pytest.mark.parametrize("version", MODULES)
-def test_the_relatives_suite_passes_with_the_import_swapped(version: str, tmp_path: Path) -> None:
+def test_original_suite_passes_with_changed_import(version: str, tmp_path: Path) -> None:
     with tarfile.open(fetched(version)) as archive:
         wanted = [each for each in archive.getmembers() if each.isfile() and Path(each.name).suffix == ".py"]
         for member in wanted:

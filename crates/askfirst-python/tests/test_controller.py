@@ -1,4 +1,4 @@
-"""The controller and its memory: modes, callbacks, remembering."""
+"""The controller and its memory: modes, callbacks and remembered decisions."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from askfirst import ApprovalController, ApprovalDecision, ApprovalMemory, Appro
 REQUEST = ApprovalRequest("rm", "Remove a", {"path": "a"})
 
 
-def test_the_modes_answer_without_asking(asked):
+def test_modes_answer_without_asking(asked):
     callback = asked()
     assert ApprovalController("approve_all", callback).request_approval_sync(REQUEST).approved
     strict = ApprovalController(mode="strict", approval_callback=callback).request_approval_sync(REQUEST)
@@ -20,14 +20,14 @@ def test_the_modes_answer_without_asking(asked):
     assert callback.times == 0
 
 
-def test_a_human_answers_even_under_approve_all(asked):
+def test_human_asks_under_approve_all(asked):
     callback = asked()
     controller = ApprovalController("approve_all", callback)
     assert controller.request_approval_sync(REQUEST.replace(approval="human")).approved
     assert callback.times == 1
 
 
-def test_what_is_for_the_session_is_asked_once(asked, yes):
+def test_session_scope_asks_once(asked, yes):
     callback = asked(yes(scope="session"))
     controller = ApprovalController(approval_callback=callback)
     assert not controller.is_session_approved(REQUEST)
@@ -44,7 +44,7 @@ def test_what_is_for_the_session_is_asked_once(asked, yes):
     assert callback.times == 3
 
 
-def test_a_no_for_the_session_is_remembered(asked, no):
+def test_no_for_session_is_remembered(asked, no):
     callback = asked(no(remember="session", note="never"))
     controller = ApprovalController(approval_callback=callback)
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_a_no_for_the_session_is_remembered(asked, no):
     assert not controller.is_session_approved(REQUEST)
 
 
-def test_session_approvals_can_be_added(asked):
+def test_session_approval_can_be_added(asked):
     callback = asked()
     controller = ApprovalController(approval_callback=callback)
     controller.add_session_approval(REQUEST)
@@ -63,7 +63,7 @@ def test_session_approvals_can_be_added(asked):
     assert callback.times == 0
 
 
-def test_an_empty_memory_that_is_passed_in_is_kept_and_shared(asked, yes):
+def test_empty_memory_passed_in_is_kept_and_shared(asked, yes):
     memory = ApprovalMemory()
     assert len(memory) == 0
     assert memory
@@ -77,7 +77,7 @@ def test_an_empty_memory_that_is_passed_in_is_kept_and_shared(asked, yes):
     assert not first.is_session_approved(REQUEST)
 
 
-def test_memory_by_hand():
+def test_memory_can_be_used_directly():
     memory = ApprovalMemory()
     memory.store("t", {"a": 1}, ApprovalDecision(approved=True))
     assert memory.lookup("t", {"a": 1}) is None
@@ -93,7 +93,7 @@ def test_memory_by_hand():
     assert len(memory) == 0
 
 
-def test_what_was_stored_by_hand_lets_a_session_pass(asked):
+def test_stored_decision_counts_in_session(asked):
     callback = asked()
     controller = ApprovalController(approval_callback=callback)
     controller.memory.store("t", {"a": 1}, ApprovalDecision(approved=True, remember="session"))
@@ -112,7 +112,7 @@ def test_memory_expires():
         ApprovalMemory(expire=-1)
 
 
-def test_the_callback_of_a_controller_answers_as_it_does(asked, yes):
+def test_callback_of_controller_answers_like_it(asked, yes):
     callback = asked(yes(remember="session"))
     controller = ApprovalController(approval_callback=callback)
     ask = controller.approval_callback
@@ -123,7 +123,7 @@ def test_the_callback_of_a_controller_answers_as_it_does(asked, yes):
     assert outer.request_approval_sync(REQUEST).cause == "mode"
 
 
-def test_async_callbacks_run_on_the_loop_that_asks():
+def test_async_callback_runs_on_calling_loop():
     seen = []
 
     async def callback(request):
@@ -139,7 +139,7 @@ def test_async_callbacks_run_on_the_loop_that_asks():
         return decision
 
     assert asyncio.run(main()).note == "Remove a"
-    # Without a loop it gets one of its own, also where the loop of this thread is blocked.
+    # Without a free loop, the callback runs on another one.
     assert controller.request_approval_sync(REQUEST).approved
 
     async def blocked():
@@ -149,7 +149,7 @@ def test_async_callbacks_run_on_the_loop_that_asks():
     assert len(set(seen)) == 2
 
 
-def test_two_loops_get_their_own_callbacks_each():
+def test_each_loop_runs_its_own_callback():
     async def callback(request):
         await asyncio.sleep(0.01)
         return ApprovalDecision(approved=True, note=str(id(asyncio.get_running_loop())))
@@ -171,7 +171,7 @@ def test_two_loops_get_their_own_callbacks_each():
     assert wrong == []
 
 
-def test_callbacks_run_in_the_context_of_the_call():
+def test_callback_runs_in_contextvars_of_call():
     import contextvars
 
     who = contextvars.ContextVar("who", default="nobody")
@@ -195,7 +195,7 @@ def test_callbacks_run_in_the_context_of_the_call():
     assert seen == ["callback", "callback", "acallback", "acallback"]
 
 
-def test_a_sync_callable_may_give_something_to_wait_for():
+def test_sync_callback_may_return_awaitable():
     async def later(request):
         await asyncio.sleep(0)
         return ApprovalDecision(approved=True)
@@ -205,7 +205,7 @@ def test_a_sync_callable_may_give_something_to_wait_for():
     assert asyncio.run(controller.request_approval(REQUEST)).approved
 
 
-def test_a_callable_object_may_be_async():
+def test_callable_object_may_be_async():
     class Callback:
         async def __call__(self, request):
             return ApprovalDecision(approved=True)
@@ -213,8 +213,8 @@ def test_a_callable_object_may_be_async():
     assert asyncio.run(ApprovalController(approval_callback=Callback()).request_approval(REQUEST)).approved
 
 
-def test_an_async_question_never_blocks_the_loop():
-    """While somebody thinks, the loop goes on: it is the loop that lets the callback answer."""
+def test_async_question_does_not_block_loop():
+    """The callback can answer only if the loop runs meanwhile."""
     answer = threading.Event()
 
     def callback(request):
@@ -234,8 +234,8 @@ def test_an_async_question_never_blocks_the_loop():
     assert asyncio.run(main()).approved
 
 
-def test_a_sync_question_gives_the_interpreter_back():
-    """Another thread can run Python while one waits for an answer; the answer depends on it."""
+def test_sync_question_releases_the_gil():
+    """The callback can answer only if another thread runs Python meanwhile."""
     steps = []
 
     def callback(request):
@@ -251,7 +251,7 @@ def test_a_sync_question_gives_the_interpreter_back():
     assert steps == [1]
 
 
-def test_a_group_goes_to_a_callback_that_takes_many():
+def test_callback_with_takes_many_gets_group():
     groups = []
 
     def callback(requests):
@@ -270,7 +270,7 @@ def test_a_group_goes_to_a_callback_that_takes_many():
     assert b.cause == "person"
 
 
-def test_equal_calls_that_wait_share_one_question(asked):
+def test_equal_waiting_calls_share_question(asked):
     callback = asked()
     session = askfirst.Session(controller=ApprovalController(approval_callback=callback))
 
@@ -293,12 +293,12 @@ def test_equal_calls_that_wait_share_one_question(asked):
         ({"timeout": "soon"}, TypeError),
     ],
 )
-def test_wrong_arguments_are_told(arguments, error):
+def test_wrong_arguments_raise(arguments, error):
     with pytest.raises(error):
         ApprovalController(**arguments)
 
 
-def test_a_stopped_controller_refuses(asked):
+def test_stopped_controller_refuses(asked):
     controller = ApprovalController(approval_callback=asked())
     controller.stop()
     assert controller.request_approval_sync(REQUEST).cause == "cancelled"

@@ -1,4 +1,4 @@
-"""Every example is run with answers typed in, and every Python block of the guide pages is run."""
+"""Runs every example with typed answers, and the Python code of the guide pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("name", "typed", "shown"), RUNS, ids=[name for name, _, _ in RUNS])
-def test_an_example_runs(name: str, typed: str, shown: list[str]) -> None:
+def test_example_runs(name: str, typed: str, shown: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name)], input=typed, capture_output=True, text=True, timeout=100
     )
@@ -33,12 +33,12 @@ def test_an_example_runs(name: str, typed: str, shown: list[str]) -> None:
         assert text in done.stdout, done.stdout
 
 
-def test_every_example_is_run() -> None:
+def test_every_example_is_tested() -> None:
     assert {name for name, _, _ in RUNS} == {path.name for path in EXAMPLES.glob("*.py")}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_a_guide_page_runs(page: str, tmp_path: Path) -> None:
+def test_code_of_guide_page_runs(page: str, tmp_path: Path) -> None:
     text = (GUIDE / page).read_text()
     for name, content in re.findall(r"^```\w+ (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(content)

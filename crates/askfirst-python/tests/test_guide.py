@@ -1,4 +1,4 @@
-"""The Python snippets of the README and of the guide's Python page run, each by itself."""
+"""Runs each Python snippet of the README and of the guide's Python page on its own."""
 
 import pathlib
 import re
@@ -11,9 +11,9 @@ SNIPPETS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=[snippet.strip().splitlines()[0] for snippet in SNIPPETS])
-def test_the_snippet_runs(snippet, python):
+def test_snippet_runs(snippet, python):
     python(snippet)
 
 
-def test_there_are_snippets():
+def test_guide_has_snippets():
     assert len(SNIPPETS) >= 5

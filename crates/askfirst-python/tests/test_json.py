@@ -1,4 +1,4 @@
-"""Arguments as JSON: what differs stays apart, and what cannot be held is refused."""
+"""Arguments as JSON: different values stay different, and values outside JSON are refused."""
 
 import collections
 import dataclasses
@@ -85,13 +85,13 @@ APART = [
 ]
 
 
-def test_what_a_tool_could_tell_apart_stays_apart():
+def test_distinguishable_values_stay_different():
     texts = [_askfirst.to_json(value) for value in APART]
     for at, text in enumerate(texts):
         assert texts.index(text) == at, (APART[at], text)
 
 
-def test_order_does_not_matter_where_there_is_none():
+def test_order_of_keys_and_sets_does_not_matter():
     assert _askfirst.to_json({"b": 1, "a": 2}) == _askfirst.to_json({"a": 2, "b": 1})
     assert _askfirst.to_json({1, 2, 3}) == _askfirst.to_json({3, 2, 1})
     assert _askfirst.to_json((1, [2])) == _askfirst.to_json([1, (2,)])
@@ -112,7 +112,7 @@ def deep():
 
 
 def shared():
-    """Sixty levels, each with the one below twice: more values than there are atoms."""
+    """Sixty levels, each with the next one twice: 2^60 values."""
     value = []
     for _ in range(60):
         value = [value, value]
@@ -173,7 +173,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD.keys())
-def test_what_json_cannot_hold_is_refused_and_never_runs(value, asked):
+def test_value_outside_json_is_refused_and_never_runs(value, asked):
     with pytest.raises((TypeError, ValueError, RuntimeError)):
         _askfirst.to_json(value)
     callback, ran = asked(), []
@@ -188,7 +188,7 @@ def test_what_json_cannot_hold_is_refused_and_never_runs(value, asked):
     assert callback.times == 0
 
 
-def test_a_dict_that_changes_while_it_is_read_breaks_nothing():
+def test_dict_that_changes_during_reading_is_harmless():
     for _ in range(3):
         try:
             _askfirst.to_json(growing())
@@ -196,13 +196,13 @@ def test_a_dict_that_changes_while_it_is_read_breaks_nothing():
             pass
 
 
-def test_arguments_that_are_no_mapping_are_refused():
+def test_arguments_that_are_not_mappings_are_refused():
     session = askfirst.Session({"default_approval": "none"})
     for args in ([1], "text", 3, object()):
         assert "expected a dict" in session.run("t", args, print)
 
 
-def test_the_tool_gets_the_very_objects(asked):
+def test_tool_gets_original_objects(asked):
     args = {"path": pathlib.Path("x"), "when": datetime.datetime.now(), "model": Model(a=1), "list": [1]}
     for config in ({"default_approval": "none"}, {}):
         session = askfirst.Session(config, controller=askfirst.ApprovalController(approval_callback=asked()))
@@ -210,7 +210,7 @@ def test_the_tool_gets_the_very_objects(asked):
         assert all(got[key] is args[key] for key in args)
 
 
-def test_what_was_changed_behind_our_back_runs_as_it_was_shown(yes):
+def test_args_changed_during_question_run_as_shown(yes):
     args = {"path": "shown", "n": [1]}
 
     def callback(request):
@@ -222,7 +222,7 @@ def test_what_was_changed_behind_our_back_runs_as_it_was_shown(yes):
     assert session.run("t", args, lambda path, n: (path, n)) == ("shown", [1])
 
 
-def test_edited_arguments_become_what_they_were(yes):
+def test_edited_args_get_original_types(yes):
     given = {
         "path": pathlib.PurePosixPath("a"),
         "model": Model(a=1),
@@ -262,7 +262,7 @@ class Hidden(pydantic.BaseModel):
     secret: int = 1
 
 
-def test_edits_that_cannot_be_made_run_nothing(yes):
+def test_edit_that_cannot_be_converted_runs_nothing(yes):
     def callback(request):
         if request.args["x"] == {"$type": "Nothing", "a": 1}:
             return yes()
@@ -275,8 +275,8 @@ def test_edits_that_cannot_be_made_run_nothing(yes):
     assert ran == []
 
 
-def test_a_request_that_went_out_comes_back_as_it_was(yes):
-    """A callback may use the request that it got: the fingerprint is still the same."""
+def test_request_survives_round_trip_to_callback(yes):
+    """A request that went to a callback still has the same payload."""
     seen = []
     controller = askfirst.ApprovalController(approval_callback=lambda request: seen.append(request) or yes())
     session = askfirst.Session(controller=controller)
@@ -290,7 +290,7 @@ def test_a_request_that_went_out_comes_back_as_it_was(yes):
     assert len(seen) == 2
 
 
-def test_decode_knows_what_encode_makes():
+def test_decode_reverses_encode():
     for value in APART:
         tagged = _askfirst.plain(value)
         assert _json.decode(tagged, value) == value or value != value

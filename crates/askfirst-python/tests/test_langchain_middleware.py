@@ -1,4 +1,4 @@
-"""``ApprovalMiddleware`` in real LangChain agents driven by a scripted model, without a checkpointer."""
+"""``ApprovalMiddleware`` in LangChain agents with a scripted model, without a checkpointer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ both = pytest.mark.parametrize("way", ["sync", "async"])
 
 
 @both
-def test_an_approved_call_runs(way: str) -> None:
+def test_approved_call_runs(way: str) -> None:
     person = Person(yes())
     result = run(way, ApprovalMiddleware(approval_callback=person), [("send", {"to": "ada"})])
     assert [message.content for message in result] == ["sent to ada"] and ran == [("ada", 1)]
@@ -63,7 +63,7 @@ def test_an_approved_call_runs(way: str) -> None:
 
 
 @both
-def test_rejection_is_a_message_and_the_run_continues(way: str) -> None:
+def test_rejection_is_message_to_model_and_run_continues(way: str) -> None:
     person = Person(no("not today"), yes())
     steps = [("send", {"to": "ada"})], [("look", {"at": "sky"})]
     result = run(way, ApprovalMiddleware(approval_callback=person), *steps)
@@ -72,14 +72,14 @@ def test_rejection_is_a_message_and_the_run_continues(way: str) -> None:
 
 
 @both
-def test_an_edit_runs_with_what_the_person_put_in(way: str) -> None:
+def test_edited_call_runs_with_edited_args(way: str) -> None:
     person = Person(edit(to="eve", n=2), yes())
     result = run(way, ApprovalMiddleware(approval_callback=person), [("send", {"to": "ada"})])
     assert result[0].content == "sent to eve" and ran == [("eve", 2)]
 
 
 @both
-def test_a_remembered_answer_is_not_asked_again(way: str) -> None:
+def test_remembered_answer_is_not_asked_again(way: str) -> None:
     person = Person(yes(remember="session"))
     call = [("send", {"to": "ada"})]
     run(way, ApprovalMiddleware(approval_callback=person), call, call)
@@ -87,7 +87,7 @@ def test_a_remembered_answer_is_not_asked_again(way: str) -> None:
 
 
 @both
-def test_parallel_calls_come_in_one_dialog_and_none_is_dropped(way: str) -> None:
+def test_parallel_calls_share_dialog_and_none_is_dropped(way: str) -> None:
     board = Board(lambda request: no("not bob") if request.args["to"] == "bob" else yes())
     calls = [("send", {"to": name}) for name in ("ada", "bob", "eve")]
     result = run(way, ApprovalMiddleware(approval_callback=board), calls)
@@ -97,7 +97,7 @@ def test_parallel_calls_come_in_one_dialog_and_none_is_dropped(way: str) -> None
 
 
 @both
-def test_a_pre_approved_sibling_does_not_wait_for_an_answer(way: str) -> None:
+def test_pre_approved_call_does_not_wait_for_others(way: str) -> None:
     person = Person(each=lambda request: yes() if "sky" in ran else no("it waited"))
     middleware = ApprovalMiddleware(approval_callback=person, tool_configs={"look": {"approval": "none"}})
     steps = [("look", {"at": "sky"})], [("send", {"to": "ada"}), ("look", {"at": "sea"})]
@@ -106,14 +106,14 @@ def test_a_pre_approved_sibling_does_not_wait_for_an_answer(way: str) -> None:
 
 
 @both
-def test_two_equal_parallel_calls_share_one_question(way: str) -> None:
+def test_equal_parallel_calls_share_question(way: str) -> None:
     person = Person(yes())
     run(way, ApprovalMiddleware(approval_callback=person), [("send", {"to": "ada"}), ("send", {"to": "ada"})])
     assert len(person.asked) == 1 and len(ran) == 2
 
 
 @both
-def test_an_async_callback_is_awaited(way: str) -> None:
+def test_async_callback_is_awaited(way: str) -> None:
     async def ask(request: Any) -> Any:
         await asyncio.sleep(0)
         return yes()
@@ -122,7 +122,7 @@ def test_an_async_callback_is_awaited(way: str) -> None:
 
 
 @both
-def test_config_and_modes_decide_without_a_question(way: str) -> None:
+def test_config_and_modes_decide_without_question(way: str) -> None:
     person = Person()
     configs = {"look": {"approval": "none"}, "send": {"approval": "deny"}}
     steps = [("look", {"at": "sky"}), ("send", {"to": "ada"})]
@@ -134,7 +134,7 @@ def test_config_and_modes_decide_without_a_question(way: str) -> None:
 
 
 @both
-def test_the_run_ends_with_an_exception_where_a_no_is_to_stop_it(way: str) -> None:
+def test_no_under_on_denial_stop_raises(way: str) -> None:
     middleware = ApprovalMiddleware(approval_callback=Person(no("enough")), on_denial="stop")
     with pytest.raises(ApprovalDenied, match="enough"):
         run(way, middleware, [("send", {"to": "ada"})])
@@ -143,13 +143,13 @@ def test_the_run_ends_with_an_exception_where_a_no_is_to_stop_it(way: str) -> No
 
 @both
 @pytest.mark.parametrize("answer", [True, "yes", None, {"approved": 1}], ids=repr)
-def test_what_is_no_decision_approves_nothing(way: str, answer: Any) -> None:
+def test_value_that_is_not_decision_approves_nothing(way: str, answer: Any) -> None:
     result = run(way, ApprovalMiddleware(approval_callback=Person(answer)), [("send", {"to": "ada"})])
     assert result[0].status == "error" and ran == []
 
 
 @both
-def test_a_tool_that_raises_raises_unchanged(way: str) -> None:
+def test_exception_of_tool_is_unchanged(way: str) -> None:
     @tool
     def fail() -> str:
         """Fails."""
@@ -163,7 +163,7 @@ def test_a_tool_that_raises_raises_unchanged(way: str) -> None:
             asyncio.run(agent.ainvoke({"messages": [("user", "go")]}))
 
 
-def test_a_function_behind_a_tool_speaks_for_it() -> None:
+def test_view_of_function_behind_tool_counts() -> None:
     @tool
     @requires_approval
     def pay(amount: int) -> str:
@@ -178,7 +178,7 @@ def test_a_function_behind_a_tool_speaks_for_it() -> None:
     assert person.names == ["pay"]
 
 
-def test_a_tools_own_check_sees_the_frameworks_config() -> None:
+def test_check_of_tool_sees_langchain_config() -> None:
     from langchain_core.tools import StructuredTool
 
     seen: list[Any] = []
@@ -196,13 +196,13 @@ def test_a_tools_own_check_sees_the_frameworks_config() -> None:
     assert seen[0].metadata["config"]["configurable"]["thread_id"] == "t1" and seen[0].args == {"disk": "sda"}
 
 
-def test_a_tool_that_the_agent_does_not_have_is_not_run() -> None:
+def test_unknown_tool_does_not_run() -> None:
     result = run("sync", ApprovalMiddleware(approval_callback=Person(yes())), [("nothing", {})])
     assert result[0].status == "error"
 
 
 @both
-def test_a_tool_node_of_a_graph_asks_too(way: str) -> None:
+def test_tool_node_in_graph_asks(way: str) -> None:
     board = Board(lambda request: no("no bob") if request.args["to"] == "bob" else yes())
     middleware = ApprovalMiddleware(approval_callback=board)
     node = ToolNode([send], wrap_tool_call=middleware.wrap_tool_call, awrap_tool_call=middleware.awrap_tool_call)
@@ -218,7 +218,7 @@ def test_a_tool_node_of_a_graph_asks_too(way: str) -> None:
     assert [len(group) for group in board.groups] == [2] and ran == [("ada", 1)]
 
 
-def test_an_agent_inside_a_tool_asks_through_the_same_controller() -> None:
+def test_agent_inside_tool_asks_through_same_controller() -> None:
     person = Person(each=lambda request: yes())
     controller = ApprovalController(approval_callback=person)
 
@@ -233,7 +233,7 @@ def test_an_agent_inside_a_tool_asks_through_the_same_controller() -> None:
     assert person.names == ["delegate", "send"] and ran == [("ada", 1)]
 
 
-def test_a_cancelled_run_takes_its_question_with_it() -> None:
+def test_canceled_run_withdraws_its_question() -> None:
     async def main() -> None:
         asked, withdrawn = asyncio.Event(), asyncio.Event()
 
@@ -257,7 +257,7 @@ def test_a_cancelled_run_takes_its_question_with_it() -> None:
     assert ran == []
 
 
-def test_arguments_that_contradict_each_other_raise() -> None:
+def test_contradicting_arguments_raise() -> None:
     with pytest.raises(ConfigError):
         ApprovalMiddleware(ApprovalController(mode="strict"), approval_callback=Person())
     with pytest.raises(ConfigError):

@@ -1,4 +1,4 @@
-"""With a checkpointer: a run that pauses for its answer, in this process or another, and one that was killed."""
+"""``ApprovalMiddleware`` with a checkpointer: runs that pause, and runs that were killed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def send(to: str) -> str:
 
 
 class Paused:
-    """An agent that pauses, and the thread it runs in."""
+    """An agent that pauses for answers."""
 
     config: Any = {"configurable": {"thread_id": "t"}}
 
@@ -57,7 +57,7 @@ class Paused:
 CALL = [("send", {"to": "ada"})]
 
 
-def test_a_paused_run_shows_its_question_as_plain_json() -> None:
+def test_paused_run_shows_question_as_json() -> None:
     paused = Paused(CALL)
     assert ran == [] and len(paused.questions) == 1
     shown = json.loads(json.dumps(paused.questions[0]))
@@ -75,7 +75,7 @@ def test_a_paused_run_shows_its_question_as_plain_json() -> None:
     ],
     ids=["decision", "fields", "langchain", "langchain batch"],
 )
-def test_an_approval_goes_on(answer: Any) -> None:
+def test_approval_resumes_run(answer: Any) -> None:
     result = Paused(CALL).resume(answer)
     assert [message.content for message in result] == ["sent to ada"] and ran == ["ada"]
 
@@ -85,7 +85,7 @@ def test_an_approval_goes_on(answer: Any) -> None:
     [{"approved": False, "note": "not today"}, {"type": "reject", "message": "not today"}],
     ids=["fields", "langchain"],
 )
-def test_a_rejection_is_a_message_to_the_model(answer: Any) -> None:
+def test_rejection_is_message_to_model(answer: Any) -> None:
     paused = Paused(CALL)
     result = paused.resume(answer)
     assert result[0].status == "error" and "not today" in result[0].content and ran == []
@@ -100,11 +100,11 @@ def test_a_rejection_is_a_message_to_the_model(answer: Any) -> None:
     ],
     ids=["fields", "langchain"],
 )
-def test_an_edit_runs_with_what_was_put_in(answer: Any) -> None:
+def test_edited_call_runs_with_edited_args(answer: Any) -> None:
     assert Paused(CALL).resume(answer)[0].content == "sent to eve" and ran == ["eve"]
 
 
-def test_an_edit_is_judged_again() -> None:
+def test_edited_call_is_judged_again() -> None:
     entry: Any = [{"approval": "deny", "when": {"to": ["eve"]}}, {"approval": "required"}]
     result = Paused(CALL, tool_configs={"send": entry}).resume({"approved": True, "edited_args": {"to": "eve"}})
     assert result[0].status == "error" and ran == []
@@ -126,18 +126,18 @@ def test_an_edit_is_judged_again() -> None:
     ],
     ids=str,
 )
-def test_an_answer_that_is_none_approves_nothing(answer: Any) -> None:
+def test_invalid_answer_approves_nothing(answer: Any) -> None:
     result = Paused(CALL).resume(answer)
     assert result[0].status == "error" and ran == []
 
 
-def test_a_remembered_answer_does_not_pause_again() -> None:
+def test_remembered_answer_does_not_pause_again() -> None:
     paused = Paused(CALL, CALL)
     paused.resume({"type": "approve", "remember": "session"})
     assert paused.questions == [] and ran == ["ada", "ada"]
 
 
-def test_what_needs_no_question_does_not_pause() -> None:
+def test_call_without_question_does_not_pause() -> None:
     assert Paused(CALL, tool_configs={"send": {"approval": "none"}}).questions == [] and ran == ["ada"]
     ran.clear()
     assert Paused(CALL, tool_configs={"send": {"approval": "deny"}}).questions == [] and ran == []
@@ -145,7 +145,7 @@ def test_what_needs_no_question_does_not_pause() -> None:
     assert Paused(CALL, controller=ApprovalController(mode="approve_all")).questions == [] and ran == ["ada"]
 
 
-def test_parallel_calls_pause_together_and_each_gets_its_answer() -> None:
+def test_parallel_calls_pause_together_and_get_own_answers() -> None:
     paused = Paused([("send", {"to": "ada"}), ("send", {"to": "bob"})])
     assert sorted(question["args"]["to"] for question in paused.questions) == ["ada", "bob"]
     kinds = {"ada": "approve", "bob": "reject"}
@@ -154,7 +154,7 @@ def test_parallel_calls_pause_together_and_each_gets_its_answer() -> None:
     assert [message.status for message in result] == ["success", "error"] and ran == ["ada"]
 
 
-def test_a_paused_async_run() -> None:
+def test_paused_async_run_resumes() -> None:
     async def main() -> Any:
         middleware = ApprovalMiddleware(pause=True)
         agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
@@ -165,7 +165,7 @@ def test_a_paused_async_run() -> None:
     assert asyncio.run(main())["messages"][-1].content == "done" and ran == ["ada"]
 
 
-def test_run_with_a_callback_needs_no_pause() -> None:
+def test_callback_with_checkpointer_does_not_pause() -> None:
     person = Person(yes())
     middleware = ApprovalMiddleware(approval_callback=person)
     agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
@@ -220,13 +220,13 @@ def program(folder: Path, way: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_paused_run_goes_on_in_another_process(tmp_path: Path) -> None:
+def test_paused_run_continues_in_other_process(tmp_path: Path) -> None:
     assert program(tmp_path, "pause").startswith("['act']") and not (tmp_path / "ran").exists()
     assert program(tmp_path, "resume") == "[] done"
     assert (tmp_path / "ran").read_text() == "7\n"
 
 
-def test_run_killed_during_a_question_resumes_and_runs_once(tmp_path: Path) -> None:
+def test_run_killed_during_question_asks_again_and_runs_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), "die"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent

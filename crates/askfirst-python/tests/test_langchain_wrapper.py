@@ -1,4 +1,4 @@
-"""``ApprovalToolWrapper``: one LangChain tool, gated, sync and async."""
+"""``ApprovalToolWrapper``: approval around one LangChain tool, sync and async."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ways = pytest.mark.parametrize("way", ["invoke", "ainvoke", "awaited invoke"])
 
 
 @ways
-def test_an_approved_call_runs(way: str) -> None:
+def test_approved_call_runs(way: str) -> None:
     person = Person(yes())
     wrapper = ApprovalToolWrapper(send, ApprovalController(approval_callback=person))
     assert call(way, wrapper, {"to": "ada"}) == "sent to ada" and ran == [("ada", 1)]
@@ -55,7 +55,7 @@ def test_an_approved_call_runs(way: str) -> None:
 
 
 @ways
-def test_a_denied_call_raises_a_permission_error(way: str) -> None:
+def test_denied_call_raises_permission_error(way: str) -> None:
     wrapper = ApprovalToolWrapper(send, ApprovalController(approval_callback=Person(no("not today"))))
     with pytest.raises(PermissionError, match="not today") as raised:
         call(way, wrapper, {"to": "ada"})
@@ -63,13 +63,13 @@ def test_a_denied_call_raises_a_permission_error(way: str) -> None:
 
 
 @ways
-def test_an_edit_runs_with_what_the_person_put_in(way: str) -> None:
+def test_edited_call_runs_with_edited_args(way: str) -> None:
     wrapper = ApprovalToolWrapper(send, approval_callback=Person(edit(to="eve", n=2), yes()))
     assert call(way, wrapper, {"to": "ada"}) == "sent to eve" and ran == [("eve", 2)]
 
 
 @ways
-def test_a_tools_own_check_sees_the_config(way: str) -> None:
+def test_check_of_tool_sees_config(way: str) -> None:
     seen: list[Any] = []
 
     def pay(amount: int) -> str:
@@ -90,14 +90,14 @@ def test_a_tools_own_check_sees_the_config(way: str) -> None:
     assert seen[0].metadata["config"]["configurable"]["user"] == "ada"
 
 
-def test_a_remembered_answer_is_not_asked_again() -> None:
+def test_remembered_answer_is_not_asked_again() -> None:
     person = Person(yes(remember="session"))
     wrapper = ApprovalToolWrapper(send, approval_callback=person)
     assert [wrapper.invoke({"to": "ada"}), wrapper.invoke({"to": "ada"})] == ["sent to ada"] * 2
     assert len(person.asked) == 1
 
 
-def test_every_way_to_run_it_asks() -> None:
+def test_every_way_to_run_wrapper_asks() -> None:
     person = Person(each=lambda request: no())
     wrapper = ApprovalToolWrapper(send, approval_callback=person)
     with pytest.raises(PermissionError):
@@ -113,13 +113,13 @@ def test_every_way_to_run_it_asks() -> None:
     assert len(person.asked) == 4 and ran == []
 
 
-def test_it_looks_like_the_tool_to_a_model() -> None:
+def test_wrapper_looks_like_tool_to_model() -> None:
     wrapper = ApprovalToolWrapper(send, approval_callback=Person())
     assert (wrapper.name, wrapper.description, wrapper.args) == (send.name, send.description, send.args)
     assert wrapper.tool is send
 
 
-def test_an_agent_gets_a_message_about_a_denial() -> None:
+def test_agent_gets_message_about_denial() -> None:
     wrapper = ApprovalToolWrapper(send, approval_callback=Person(no("not today"), yes()))
     steps = [("send", {"to": "ada"})], [("send", {"to": "bob"})]
     result = create_agent(chat(*steps), [wrapper]).invoke({"messages": [("user", "go")]})
@@ -128,7 +128,7 @@ def test_an_agent_gets_a_message_about_a_denial() -> None:
     assert ran == [("bob", 1)]
 
 
-def test_a_tool_node_takes_it() -> None:
+def test_tool_node_accepts_wrapper() -> None:
     from langchain_core.messages import AIMessage
     from langgraph.graph import END, START, MessagesState, StateGraph
 
@@ -140,7 +140,7 @@ def test_a_tool_node_takes_it() -> None:
     assert graph.compile().invoke({"messages": [message]})["messages"][-1].content == "sent to ada"
 
 
-def test_what_the_framework_puts_in_is_not_asked_about() -> None:
+def test_injected_arguments_are_not_shown() -> None:
     @tool
     def act(x: int, runtime: ToolRuntime, call_id: Annotated[str, InjectedToolCallId]) -> str:
         """Acts."""
@@ -154,13 +154,13 @@ def test_what_the_framework_puts_in_is_not_asked_about() -> None:
     assert person.asked[0].args == {"x": 1} and ran == [(2, "c0-0", 2)]
 
 
-def test_a_tool_that_takes_one_text() -> None:
+def test_tool_with_plain_text_input_works() -> None:
     person = Person(yes())
     wrapper = ApprovalToolWrapper(send, approval_callback=person)
     assert wrapper.invoke("ada") == "sent to ada" and person.asked[0].args == {"to": "ada"}
 
 
-def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
+def test_exception_of_tool_is_unchanged() -> None:
     @tool
     def fail() -> str:
         """Fails."""
@@ -170,6 +170,6 @@ def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
         ApprovalToolWrapper(fail, approval_callback=Person(yes())).invoke({})
 
 
-def test_what_is_no_tool_is_refused() -> None:
+def test_value_that_is_not_tool_raises() -> None:
     with pytest.raises(TypeError, match="not a LangChain tool"):
         ApprovalToolWrapper(len)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The package itself: what importing it costs and brings, its examples, its types."""
+"""The package: its import, its public names and its docstring examples."""
 
 import doctest
 import importlib
@@ -13,7 +13,7 @@ import askfirst
 FRAMEWORKS = ("pydantic", "pydantic_ai", "langchain", "langchain_core", "langgraph", "asyncio", "dataclasses", "json")
 
 
-def test_importing_it_imports_no_framework(python):
+def test_import_loads_no_framework(python):
     text = f"""
 import sys
 before = set(sys.modules)
@@ -24,7 +24,7 @@ print(sorted((set(sys.modules) - before) & set({FRAMEWORKS!r})))
     assert python("from askfirst import *\nimport sys\nprint('pydantic_ai' in sys.modules, guard.__name__)") == "False guard"
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     for name in askfirst.__all__:
         assert getattr(askfirst, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
@@ -40,19 +40,19 @@ def modules():
 
 
 @pytest.mark.parametrize("name", list(modules()))
-def test_the_examples_in_docstrings_run(name):
+def test_docstring_examples_run(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
 
 
-def test_there_are_examples():
+def test_docstrings_have_examples():
     finder = doctest.DocTestFinder()
     count = sum(len(test.examples) for name in modules() for test in finder.find(importlib.import_module(name)))
     assert count > 30
 
 
-def test_what_importing_takes_is_printed(capsys):
-    """A number to look at, not a limit: no test asserts a time."""
+def test_import_time_is_printed(capsys):
+    """Prints the time for information. No test has a time limit."""
     text = "import time; a = time.perf_counter(); import askfirst; print(time.perf_counter() - a)"
     times = [float(subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
     with capsys.disabled():

@@ -33,7 +33,7 @@ def test_many_threads_share_a_session(asked, yes, tmp_path):
     assert len(session.controller.memory) == 5
 
 
-def test_several_threads_may_wait_for_one_ticket(yes):
+def test_several_threads_wait_for_one_ticket(yes):
     go = threading.Event()
     session = Session(controller=ApprovalController(approval_callback=lambda request: (go.wait(20), yes())[1]))
     ticket = session.start("t", {})
@@ -47,7 +47,7 @@ def test_several_threads_may_wait_for_one_ticket(yes):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_after_a_fork_the_child_refuses_and_the_parent_goes_on(asked):
+def test_forked_child_refuses_and_parent_continues(asked):
     callback = asked()
     controller = ApprovalController(approval_callback=callback)
     session = Session(controller=controller)
@@ -82,8 +82,8 @@ def test_after_a_fork_the_child_refuses_and_the_parent_goes_on(asked):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_that_forgets_a_session_hangs_on_no_lock(asked):
-    """In the child, taking apart what the parent made must touch no lock that a thread of the parent's may hold."""
+def test_forked_child_drops_session_without_lock(asked):
+    """A thread of the parent may hold a lock, so the child must not lock anything when it drops the session."""
     for _ in range(10):
         session = Session(controller=ApprovalController(approval_callback=asked()))
         session.run("t", {}, lambda: None)
@@ -97,7 +97,7 @@ def test_a_child_that_forgets_a_session_hangs_on_no_lock(asked):
             time.sleep(0.01)
 
 
-# In the background, where a signal from the keyboard is ignored from the start, Python hears none unless told to.
+# A background process ignores SIGINT from the start, so Python needs a handler.
 CTRL_C = """
 import os, signal, threading, time
 import askfirst
@@ -127,12 +127,12 @@ print(fine.run("t", {{}}, lambda: "goes on"))
     ],
     ids=["run", "request", "async"],
 )
-def test_ctrl_c_ends_the_wait_and_takes_the_question_back(python, call):
+def test_ctrl_c_ends_wait_and_withdraws_question(python, call):
     assert python(CTRL_C.format(call=call)) == "interrupted []\ngoes on"
 
 
-def test_the_interpreter_ends_while_somebody_is_asked(python):
-    """Threads of ours that still wait neither keep the interpreter nor break it."""
+def test_interpreter_ends_during_question(python):
+    """Waiting threads of askfirst neither block nor break the end of the interpreter."""
     text = """
 import threading, askfirst
 session = askfirst.Session(controller=askfirst.ApprovalController(approval_callback=lambda request: threading.Event().wait()))
@@ -152,8 +152,8 @@ print("over")
     assert python(text) == "over"
 
 
-def test_the_interpreter_ends_in_the_middle_of_answers(python, tmp_path):
-    """Callbacks, waiting daemon threads and our own threads are at work when the program ends."""
+def test_interpreter_ends_during_answers(python, tmp_path):
+    """Callbacks, daemon threads and threads of askfirst run when the program ends."""
     text = f"""
 import threading, askfirst
 controller = askfirst.ApprovalController(approval_callback=lambda request: askfirst.ApprovalDecision(approved=True))
@@ -168,8 +168,8 @@ print("over")
         assert python(text) == "over"
 
 
-def test_signal_handlers_run_while_somebody_is_asked(yes):
-    """The main thread wakes to run Python's handlers: here one of them lets the callback answer."""
+def test_signal_handlers_run_during_question(yes):
+    """The callback can answer only if the waiting main thread runs a Python signal handler."""
     go = threading.Event()
     old = signal.signal(signal.SIGUSR1, lambda *given: go.set())
     try:
@@ -185,7 +185,7 @@ def test_signal_handlers_run_while_somebody_is_asked(yes):
         signal.signal(signal.SIGUSR1, old)
 
 
-def test_many_sessions_leave_no_threads_behind(asked):
+def test_many_sessions_leave_no_threads(asked):
     def threads():
         return len(os.listdir("/proc/self/task")) if sys.platform == "linux" else threading.active_count()
 

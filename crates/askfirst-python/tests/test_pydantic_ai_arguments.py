@@ -1,4 +1,4 @@
-"""What ``ApprovalToolset`` takes: configs of every form, contradictions, deprecations, overrides."""
+"""The arguments of ``ApprovalToolset``: configs in every form, contradictions, deprecations, overrides."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def outcome(gated: Any, name: str = "get_time", **args: Any) -> str:
 
 
 def asked(**options: Any) -> list[str]:
-    """Which of the two tools are asked about with these options."""
+    """Return which of the two tools ask with these options."""
     person = Person(each=lambda request: yes())
     gated: Any = ApprovalToolset(INNER, approval_callback=person, **options)
     outcome(gated)
@@ -41,35 +41,35 @@ def asked(**options: Any) -> list[str]:
     return person.names
 
 
-def test_tools_that_nobody_speaks_for_are_asked_about() -> None:
+def test_tool_without_rule_and_view_asks() -> None:
     assert asked() == ["get_time", "shell_exec"]
 
 
-def test_default_approval_speaks_for_them() -> None:
+def test_default_approval_applies_without_rule() -> None:
     assert asked(default_approval="none") == []
     gated: Any = ApprovalToolset(INNER, approval_callback=Person(), default_approval="deny")
     assert outcome(gated) == "denied"
 
 
-def test_entries_by_tool_name_as_config_or_as_tool_configs() -> None:
+def test_tool_entries_work_as_config_and_tool_configs() -> None:
     assert asked(config={"get_time": {"pre_approved": True}}) == ["shell_exec"]
     assert asked(tool_configs={"get_time": {"approval": "none"}}) == ["shell_exec"]
     assert asked(tool_configs={"get_time": {}}) == ["get_time", "shell_exec"]
 
 
-def test_a_whole_config_as_a_mapping() -> None:
+def test_full_config_as_mapping_works() -> None:
     whole = {"version": 1, "default_approval": "none", "tools": {"get_time": {"approval": "required"}}}
     assert asked(config=whole) == ["get_time"]
 
 
-def test_a_config_file(tmp_path: Path) -> None:
+def test_config_file_works(tmp_path: Path) -> None:
     file = tmp_path / "askfirst.yaml"
     file.write_text("version: 1\ntools:\n  get_time: { approval: none }\n  shell_exec: { approval: required }\n")
     assert asked(config=file) == ["shell_exec"]
     assert asked(config=str(file)) == ["shell_exec"]
 
 
-def test_a_config_file_with_a_fault_raises_with_its_place(tmp_path: Path) -> None:
+def test_invalid_config_file_raises_with_line(tmp_path: Path) -> None:
     file = tmp_path / "askfirst.yaml"
     file.write_text("version: 1\ntools:\n  get_time: { aproval: none }\n")
     with pytest.raises(ValueError, match=r"askfirst\.yaml:3"):
@@ -81,19 +81,19 @@ def test_pre_approved_warns_and_becomes_none() -> None:
         assert asked(pre_approved=["get_time"]) == ["shell_exec"]
 
 
-def test_the_warning_points_at_the_callers_line() -> None:
+def test_deprecation_warning_names_line_of_caller() -> None:
     with pytest.warns(DeprecationWarning) as caught:
         ApprovalToolset(INNER, pre_approved=["get_time"])
     assert caught[0].filename == __file__
 
 
-def test_pre_approved_loses_against_stricter_tool_configs() -> None:
+def test_stricter_tool_configs_override_pre_approved() -> None:
     with pytest.warns(DeprecationWarning):
         configs = {"get_time": {"approval": "required"}, "shell_exec": {}}
         assert asked(pre_approved=["get_time", "shell_exec"], tool_configs=configs) == ["get_time"]
 
 
-def test_the_given_entries_are_not_changed() -> None:
+def test_given_entries_are_not_changed() -> None:
     entries: dict[str, dict[str, Any]] = {"shell_exec": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -101,7 +101,7 @@ def test_the_given_entries_are_not_changed() -> None:
     assert entries == {"shell_exec": {}}
 
 
-def test_the_config_is_public_and_read_only() -> None:
+def test_config_is_public_and_read_only() -> None:
     gated: Any = ApprovalToolset(INNER, config={"get_time": {"pre_approved": True, "colour": "red"}})
     assert gated.config["get_time"]["colour"] == "red"
     with pytest.raises(TypeError):
@@ -126,12 +126,12 @@ CALLBACK = Person()
     ],
     ids=str,
 )
-def test_arguments_that_contradict_each_other_raise(options: Any) -> None:
+def test_contradicting_arguments_raise(options: Any) -> None:
     with pytest.raises(ConfigError):
         ApprovalToolset(INNER, **options)
 
 
-def test_pre_approved_beside_a_config_file_raises(tmp_path: Path) -> None:
+def test_pre_approved_with_config_file_raises(tmp_path: Path) -> None:
     file = tmp_path / "askfirst.yaml"
     file.write_text("version: 1\n")
     with pytest.raises(ConfigError), pytest.warns(DeprecationWarning):
@@ -155,23 +155,23 @@ def test_pre_approved_beside_a_config_file_raises(tmp_path: Path) -> None:
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_arguments_of_a_wrong_type_raise(options: Any) -> None:
+def test_arguments_of_wrong_type_raise(options: Any) -> None:
     with pytest.raises(TypeError):
         ApprovalToolset(INNER, **options)
 
 
-def test_what_is_no_toolset_is_refused() -> None:
+def test_value_that_is_not_toolset_raises() -> None:
     with pytest.raises(TypeError, match="not a toolset"):
         ApprovalToolset([get_time])  # type: ignore[arg-type]
 
 
-def test_a_handler_refuses_the_same_contradictions() -> None:
+def test_handler_refuses_contradicting_arguments() -> None:
     with pytest.raises(ConfigError):
         ApprovalHandler(ApprovalController(mode="strict"), approval_callback=CALLBACK)
 
 
 class Shell(ApprovalToolset[Any]):
-    """The subclass of the older design: commands by prefix, dangers by pattern."""
+    """An override that allows commands by prefix, and asks about dangerous patterns."""
 
     def needs_approval(self, name: str, args: dict[str, Any]) -> bool | dict[str, Any]:
         entry = self.config.get(name, {})
@@ -197,7 +197,7 @@ def described(command: str, **options: Any) -> tuple[str, list[str]]:
     return result, [request.description for request in person.asked]
 
 
-def test_an_override_decides() -> None:
+def test_override_decides_in_toolset() -> None:
     assert described("ls -la") == ("success", [])
     assert described("echo x > y") == ("success", ["Dangerous command: echo x > y"])
     result, asked = described("make")
@@ -205,7 +205,7 @@ def test_an_override_decides() -> None:
     assert described("format c")[0] == "denied"
 
 
-def test_an_override_may_ask_what_config_and_tool_say() -> None:
+def test_override_may_call_super() -> None:
     person = Person(each=lambda request: yes())
     gated = Shell(INNER, approval_callback=person, tool_configs={"get_time": {"approval": "none"}})
     assert outcome(gated) == "success" and person.asked == []
@@ -213,13 +213,13 @@ def test_an_override_may_ask_what_config_and_tool_say() -> None:
     assert outcome(gated) == "success" and person.names == ["get_time"]
 
 
-def test_no_override_lifts_what_the_config_denies() -> None:
+def test_override_cannot_allow_config_deny() -> None:
     entries = {"shell_exec": {"approval": "deny", "safe_commands": ["ls"]}}
     gated = Shell(INNER, ApprovalController(mode="approve_all"), config=entries)
     assert outcome(gated, "shell_exec", command="ls") == "denied"
 
 
-def test_no_override_lifts_what_the_tool_blocks() -> None:
+def test_override_cannot_allow_tool_block() -> None:
     def wipe() -> str:
         return "wiped"
 
@@ -236,7 +236,7 @@ def test_no_override_lifts_what_the_tool_blocks() -> None:
 
 
 @pytest.mark.parametrize("answer", ["yes", 0, 1, [], object()], ids=repr)
-def test_an_override_that_returns_nonsense_allows_nothing(answer: Any) -> None:
+def test_override_with_invalid_answer_denies(answer: Any) -> None:
     class Odd(ApprovalToolset[Any]):
         def needs_approval(self, name: str, args: dict[str, Any]) -> Any:
             return answer
@@ -244,7 +244,7 @@ def test_an_override_that_returns_nonsense_allows_nothing(answer: Any) -> None:
     assert outcome(Odd(INNER, ApprovalController(mode="approve_all"))) == "denied"
 
 
-def test_needs_approval_can_be_called_by_itself() -> None:
+def test_needs_approval_can_be_called_directly() -> None:
     gated: Any = ApprovalToolset(
         INNER, approval_callback=Person(), tool_configs={"get_time": {"approval": "none"}, "x": {"approval": "deny"}}
     )

@@ -1,4 +1,4 @@
-"""The gated file and shell tools of askfirst as ready PydanticAI toolsets."""
+"""The tools of a config as PydanticAI toolsets."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_each_toolset_offers_its_own_tools(folder: Path) -> None:
     assert files | shell <= offered(ConfigToolset(config))
 
 
-def test_reading_is_unasked_and_writing_is_asked(folder: Path) -> None:
+def test_reading_is_allowed_and_writing_asks(folder: Path) -> None:
     person = Person(yes())
     toolset: Any = FileToolset(folder / "askfirst.yaml", approval_callback=person)
     returns = run(
@@ -72,7 +72,7 @@ def test_reading_is_unasked_and_writing_is_asked(folder: Path) -> None:
     assert (folder / "notes" / "b.txt").read_text() == "new\n"
 
 
-def test_the_person_sees_the_diff(folder: Path) -> None:
+def test_person_sees_diff(folder: Path) -> None:
     person = Person(no("leave it"))
     toolset: Any = FileToolset(folder / "askfirst.yaml", approval_callback=person)
     returns = run(toolset, [("write_file", {"path": "notes/a.txt", "content": "three\n"})])
@@ -82,19 +82,19 @@ def test_the_person_sees_the_diff(folder: Path) -> None:
     assert (folder / "notes" / "a.txt").read_text() == "one two\n"
 
 
-def test_a_path_outside_every_root_is_refused(folder: Path) -> None:
+def test_path_outside_roots_is_refused(folder: Path) -> None:
     toolset: Any = FileToolset(folder / "askfirst.yaml", ApprovalController(mode="approve_all"))
     assert run(toolset, [("read_file", {"path": "/etc/passwd"})])[0][2] == "denied"
 
 
-def test_an_edit_of_a_write_is_what_is_written(folder: Path) -> None:
+def test_edited_write_is_written(folder: Path) -> None:
     person = Person(edit(path="notes/c.txt", content="edited\n"), yes())
     toolset: Any = FileToolset(folder / "askfirst.yaml", approval_callback=person)
     assert run(toolset, [("write_file", {"path": "notes/c.txt", "content": "raw\n"})])[0][2] == "success"
     assert (folder / "notes" / "c.txt").read_text() == "edited\n"
 
 
-def test_shell_lines_are_judged_by_the_rules(folder: Path) -> None:
+def test_shell_commands_are_judged_by_rules(folder: Path) -> None:
     person = Person(no("no"))
     toolset: Any = ShellToolset(folder / "askfirst.yaml", approval_callback=person)
     returns = run(
@@ -108,6 +108,6 @@ def test_shell_lines_are_judged_by_the_rules(folder: Path) -> None:
     assert not (folder / "notes" / "x").exists()
 
 
-def test_a_shell_that_the_config_does_not_offer_is_not_there(tmp_path: Path) -> None:
+def test_shell_without_config_section_is_not_offered(tmp_path: Path) -> None:
     (tmp_path / "askfirst.yaml").write_text("version: 1\n")
     assert offered(ShellToolset(tmp_path / "askfirst.yaml")) == set()

@@ -1,4 +1,4 @@
-"""``ApprovalHandler``: what PydanticAI defers for approval is answered while the run goes on."""
+"""``ApprovalHandler``: answers the calls that PydanticAI defers for approval."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def run(handler: ApprovalHandler[Any], *steps: Any) -> list[tuple[str, Any, str]
     return tool_returns(agent_with(handler, *steps).run_sync("go").all_messages())
 
 
-def test_an_approved_call_runs_and_the_run_goes_on() -> None:
+def test_approved_call_runs_and_run_continues() -> None:
     person = Person(yes())
     returns = run(ApprovalHandler(approval_callback=person), [("send", {"to": "ada"})])
     assert returns == [("send", "sent to ada", "success")]
     assert person.names == ["send"] and ran == [("ada", 1)]
 
 
-def test_a_denial_is_a_message_to_the_model() -> None:
+def test_denial_is_message_to_model() -> None:
     returns = run(ApprovalHandler(approval_callback=Person(no("not today"))), [("send", {"to": "ada"})])
     assert returns[0][2] == "denied" and "not today" in returns[0][1] and ran == []
 
 
-def test_parallel_calls_share_a_dialog_and_get_own_answers() -> None:
+def test_parallel_calls_share_dialog_and_get_own_answers() -> None:
     board = Board(lambda request: no("not bob") if request.args["to"] == "bob" else yes())
     calls = [("send", {"to": "ada"}), ("look", {"at": "sky"}), ("send", {"to": "bob"}), ("send", {"to": "eve"})]
     returns = run(ApprovalHandler(approval_callback=board), calls)
@@ -62,32 +62,32 @@ def test_parallel_calls_share_a_dialog_and_get_own_answers() -> None:
     assert sorted(map(str, ran)) == sorted(map(str, [("ada", 1), ("eve", 1), "sky"]))
 
 
-def test_tools_that_need_no_approval_are_not_asked_about() -> None:
+def test_tool_without_approval_is_not_asked_about() -> None:
     person = Person()
     assert run(ApprovalHandler(approval_callback=person), [("look", {"at": "sky"})])[0][2] == "success"
     assert person.asked == []
 
 
-def test_edited_arguments_are_validated_and_run() -> None:
+def test_edited_args_are_validated_and_run() -> None:
     person = Person(edit(to="eve", n="3"), yes())
     assert run(ApprovalHandler(approval_callback=person), [("send", {"to": "ada"})])[0][1] == "sent to eve"
     assert ran == [("eve", 3)]
 
 
-def test_edited_arguments_that_do_not_fit_do_not_run() -> None:
+def test_edited_args_that_do_not_fit_do_not_run() -> None:
     person = Person(edit(to="eve", n="three"), yes())
     returns = run(ApprovalHandler(approval_callback=person), [("send", {"to": "ada"})])
     assert returns[0][2] != "success" and ran == []
 
 
-def test_a_remembered_answer_is_not_asked_again() -> None:
+def test_remembered_answer_is_not_asked_again() -> None:
     person = Person(yes(remember="session"))
     call = [("send", {"to": "ada"})]
     run(ApprovalHandler(approval_callback=person), call, call)
     assert len(person.asked) == 1 and ran == [("ada", 1), ("ada", 1)]
 
 
-def test_the_config_decides_before_the_person() -> None:
+def test_config_decides_before_person() -> None:
     person = Person()
     free = {"send": {"approval": "none"}}
     handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=person, tool_configs=free)
@@ -97,7 +97,7 @@ def test_the_config_decides_before_the_person() -> None:
     assert person.asked == [] and len(ran) == 1
 
 
-def test_what_a_tool_says_when_it_asks_is_shown() -> None:
+def test_metadata_of_approval_required_is_shown() -> None:
     person = Person(yes())
     handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=person)
     agent: Agent[Any, Any] = Agent(scripted([("pay", {"amount": 500})]), capabilities=[handler])
@@ -112,7 +112,7 @@ def test_what_a_tool_says_when_it_asks_is_shown() -> None:
     assert person.asked[0].description == "Pay 500 euro" and person.asked[0].payload == {"kind": "payment"}
 
 
-def test_a_function_that_blocks_its_call_is_not_lifted() -> None:
+def test_block_of_function_holds_in_handler() -> None:
     def wipe(disk: str) -> str:
         ran.append(disk)
         return "wiped"
@@ -129,7 +129,7 @@ def test_a_function_that_blocks_its_call_is_not_lifted() -> None:
     assert returns[0][2] == "denied" and "mounted" in returns[0][1] and ran == []
 
 
-def test_one_handler_serves_an_agent_inside_anothers_tool() -> None:
+def test_one_handler_serves_nested_agents() -> None:
     board = Board(lambda request: yes())
     handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=board)
     inner = agent_with(handler, [("send", {"to": "ada"}), ("send", {"to": "bob"})])
@@ -144,7 +144,7 @@ def test_one_handler_serves_an_agent_inside_anothers_tool() -> None:
     assert sorted(ran) == [("ada", 1), ("bob", 1)]
 
 
-def test_two_runs_at_once_do_not_take_each_others_answers() -> None:
+def test_concurrent_runs_get_their_own_answers() -> None:
     person = Person(each=lambda request: yes() if request.args["to"] == "ada" else no())
     handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=person)
 
@@ -156,12 +156,12 @@ def test_two_runs_at_once_do_not_take_each_others_answers() -> None:
     assert ran == [("ada", 1)] * 5
 
 
-def test_the_run_ends_with_an_exception_where_a_no_is_to_stop_it() -> None:
+def test_no_under_on_denial_stop_raises() -> None:
     with pytest.raises(ApprovalDenied, match="enough"):
         run(ApprovalHandler(approval_callback=Person(no("enough")), on_denial="stop"), [("send", {"to": "ada"})])
 
 
-def test_calls_to_be_run_elsewhere_are_left_alone() -> None:
+def test_externally_executed_calls_stay_deferred() -> None:
     from pydantic_ai import CallDeferred
 
     person = Person(yes())
@@ -185,7 +185,7 @@ def test_calls_to_be_run_elsewhere_are_left_alone() -> None:
     assert person.names == ["now"] and ran == ["now"]
 
 
-def test_a_cancelled_run_takes_its_questions_with_it() -> None:
+def test_canceled_run_withdraws_its_questions() -> None:
     async def main() -> int:
         asked, withdrawn = asyncio.Event(), 0
 
@@ -213,7 +213,7 @@ def test_a_cancelled_run_takes_its_questions_with_it() -> None:
     assert ran == []
 
 
-def test_a_broken_callback_approves_nothing() -> None:
+def test_broken_callback_approves_nothing() -> None:
     def broken(request: Any) -> Any:
         raise RuntimeError("down")
 

@@ -1,4 +1,4 @@
-"""``ApprovalToolset`` around a real MCP server that runs as a process of its own."""
+"""``ApprovalToolset`` around an MCP server in its own process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(gated: Any, *steps: Any) -> list[tuple[str, Any, str]]:
     return tool_returns(Agent(scripted(*steps), toolsets=[gated]).run_sync("go").all_messages())
 
 
-def test_server_process_starts_and_its_tools_need_approval(tmp_path: Path) -> None:
+def test_mcp_server_is_started_and_its_tools_ask(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     person = Person(each=lambda request: no("no secrets") if "secret" in request.args["text"] else yes())
     gated: Any = ApprovalToolset(server, approval_callback=person, tool_configs={"count_notes": {"approval": "none"}})
@@ -37,7 +37,7 @@ def test_server_process_starts_and_its_tools_need_approval(tmp_path: Path) -> No
     assert file.read_text() == "hello\n" and "1" in str(returns[2][1])
 
 
-def test_parallel_calls_to_a_prefixed_server_come_in_one_dialog(tmp_path: Path) -> None:
+def test_parallel_calls_to_prefixed_server_share_dialog(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     board = Board(lambda request: yes())
     gated: Any = ApprovalToolset(server.prefixed("notes"), approval_callback=board)
@@ -46,13 +46,13 @@ def test_parallel_calls_to_a_prefixed_server_come_in_one_dialog(tmp_path: Path) 
     assert sorted(file.read_text().split()) == ["a", "b"]
 
 
-def test_a_denied_server_never_sees_the_call(tmp_path: Path) -> None:
+def test_denied_call_does_not_reach_mcp_server(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     assert run(ApprovalToolset(server, approval_callback=Person()), [("add_note", {"text": "x"})])[0][2] == "denied"
     assert not file.exists()
 
 
-def test_remembered_approval_does_not_cover_a_changed_tool(tmp_path: Path) -> None:
+def test_remembered_yes_does_not_cover_changed_mcp_tool(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     person = Person(yes(remember="session"), no("it has changed"))
     gated: Any = ApprovalToolset(server, approval_callback=person)

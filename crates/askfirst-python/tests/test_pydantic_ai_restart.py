@@ -1,4 +1,4 @@
-"""A process that is killed while it asks: the call has not run, and is asked about again when the run goes on."""
+"""A process that is killed during a question. Its call has not run, and the next process asks again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ asyncio.run(main())
 '''
 
 
-def test_run_killed_during_a_question_resumes_and_runs_once(tmp_path: Path) -> None:
+def test_run_killed_during_question_asks_again_and_runs_once(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     here = str(Path(__file__).parent)
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a session gives to ``ApprovalToolset``: a record, nested questions, one controller, and nothing left behind."""
+"""``ApprovalToolset`` and its session: audit log, nested questions, shared controllers, garbage collection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorded(folder: Path) -> str:
     return "".join(path.read_text(errors="replace") for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def test_calls_are_recorded_where_a_ledger_is_named(tmp_path: Path) -> None:
+def test_named_ledger_gets_entries(tmp_path: Path) -> None:
     person = Person(yes(), no("rather not"))
     gated: Any = ApprovalToolset(FunctionToolset([act]), approval_callback=person, ledger=tmp_path / "ledger" / "l")
     run(gated, [("act", {"x": "first"})], [("act", {"x": "second"})])
@@ -38,7 +38,7 @@ def test_calls_are_recorded_where_a_ledger_is_named(tmp_path: Path) -> None:
     assert "first" in text and "second" in text and "rather not" in text
 
 
-def test_the_handler_records_how_a_tool_ended(tmp_path: Path) -> None:
+def test_handler_logs_result_of_tool(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger" / "l"
     handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=Person(yes()), ledger=ledger)
     agent: Agent[Any, Any] = Agent(scripted([("send", {"to": "ada"})]), capabilities=[handler])
@@ -52,7 +52,7 @@ def test_the_handler_records_how_a_tool_ended(tmp_path: Path) -> None:
     assert "executed" in recorded(tmp_path / "ledger")
 
 
-def test_a_tool_may_ask_while_it_runs() -> None:
+def test_running_tool_may_ask() -> None:
     async def outer(x: str) -> str:
         request = ApprovalRequest(tool_name="inner", description="Inner step", payload={"x": x})
         decision = await askfirst.request_approval(request)
@@ -64,7 +64,7 @@ def test_a_tool_may_ask_while_it_runs() -> None:
     assert [request.description for request in person.asked][1] == "Inner step"
 
 
-def test_a_controllers_callback_stands_for_the_controller() -> None:
+def test_callback_of_controller_means_the_controller() -> None:
     person = Person(yes(remember="session"))
     controller = ApprovalController(mode="interactive", approval_callback=person)
     gated: Any = ApprovalToolset(
@@ -78,7 +78,7 @@ def test_a_controllers_callback_stands_for_the_controller() -> None:
         ApprovalToolset(FunctionToolset([act]), prompt_fn=controller.approval_callback, memory=ApprovalMemory())
 
 
-def test_a_toolset_that_nobody_holds_is_collected() -> None:
+def test_unreferenced_toolset_is_collected() -> None:
     class Own(ApprovalToolset[Any]):
         def needs_approval(self, name: str, args: dict[str, Any]) -> bool:
             return False
@@ -93,7 +93,7 @@ def test_a_toolset_that_nobody_holds_is_collected() -> None:
 
 
 @pytest.mark.parametrize("by", ["callback", "async callback", "assess", "override"])
-def test_what_holds_itself_by_a_callback_is_collected(by: str) -> None:
+def test_cycle_through_callback_is_collected(by: str) -> None:
     class Holder:
         session: Any = None
         asked = 0
@@ -115,11 +115,11 @@ def test_what_holds_itself_by_a_callback_is_collected(by: str) -> None:
     kinds: dict[str, Any] = {"assess": {"assess": holder.look}, "override": {"override": holder.look}}
     holder.session = askfirst.Session(controller=controller, **kinds.get(by, {}))
     gc.collect()
-    # What is reachable is not taken.
+    # Reachable objects stay.
     assert holder.session.run("act", {"x": "a"}, act) == "did a" and holder.asked == 1
     gone = [weakref.ref(holder), weakref.ref(holder.session), weakref.ref(controller)]
     del holder, controller, answer, kinds
-    # The thread that answered may still be about to end.
+    # The thread of the callback may still be running.
     deadline = time.monotonic() + 20
     while any(each() is not None for each in gone) and time.monotonic() < deadline:
         gc.collect()
@@ -127,7 +127,7 @@ def test_what_holds_itself_by_a_callback_is_collected(by: str) -> None:
     assert [each() for each in gone] == [None] * 3
 
 
-def test_toolsets_that_share_a_controller_share_one_dialog(tmp_path: Path) -> None:
+def test_toolsets_with_one_controller_share_dialog(tmp_path: Path) -> None:
     def other(x: str) -> str:
         return f"other {x}"
 
@@ -146,7 +146,7 @@ def test_toolsets_that_share_a_controller_share_one_dialog(tmp_path: Path) -> No
     assert "other" in text and "did" not in text
 
 
-def test_toolsets_with_controllers_of_their_own_ask_apart() -> None:
+def test_toolsets_with_own_controllers_ask_separately() -> None:
     def other(x: str) -> str:
         return f"other {x}"
 

@@ -1,4 +1,4 @@
-"""``ApprovalToolset`` around a function toolset, in real agents driven by a scripted model."""
+"""``ApprovalToolset`` around a function toolset, in agents with a scripted model."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def run(gated: Any, *steps: Any, deps: Any = None) -> list[tuple[str, Any, str]]
     return tool_returns(agent.run_sync("go", deps=deps).all_messages())
 
 
-def test_an_approved_call_runs_with_its_arguments() -> None:
+def test_approved_call_runs_with_its_args() -> None:
     person = Person(yes())
     assert run(toolset(approval_callback=person), [("delete", {"path": "a"})]) == [("delete", "deleted a", "success")]
     assert person.names == ["delete"] and person.asked[0].args == {"path": "a"}
 
 
-def test_denied_call_is_a_message_and_the_run_continues() -> None:
+def test_denied_call_is_message_to_model_and_run_continues() -> None:
     person = Person(no("keep it"), yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})], [("read", {"path": "a"})])
     assert [(name, outcome) for name, _, outcome in returns] == [("delete", "denied"), ("read", "success")]
     assert "keep it" in returns[0][1] and ran == ["a"]
 
 
-def test_a_denied_call_does_not_drop_its_siblings() -> None:
+def test_denied_call_does_not_drop_other_calls() -> None:
     person = Person(each=lambda request: no("not b") if request.args["path"] == "b" else yes())
     steps = [("delete", {"path": name}) for name in "abc"]
     returns = run(toolset(approval_callback=person), steps)
@@ -65,32 +65,32 @@ def test_a_denied_call_does_not_drop_its_siblings() -> None:
     assert sorted(ran) == ["a", "c"]
 
 
-def test_parallel_calls_are_asked_about_in_one_dialog() -> None:
+def test_parallel_calls_share_one_dialog() -> None:
     board = Board(lambda request: yes())
     run(toolset(approval_callback=board), [("delete", {"path": name}) for name in "abc"])
     assert [len(group) for group in board.groups] == [3]
     assert sorted(ran) == ["a", "b", "c"]
 
 
-def test_two_equal_parallel_calls_share_one_question() -> None:
+def test_equal_parallel_calls_share_question() -> None:
     person = Person(yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"}), ("delete", {"path": "a"})])
     assert len(person.asked) == 1
     assert [outcome for _, _, outcome in returns] == ["success", "success"] and ran == ["a", "a"]
 
 
-def test_an_edit_runs_with_what_the_person_put_in() -> None:
+def test_edited_call_runs_with_edited_args() -> None:
     person = Person(edit(path="b"), yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})])
     assert returns == [("delete", "deleted b", "success")] and ran == ["b"]
 
 
-def test_callback_that_repeats_its_edit_ends() -> None:
+def test_callback_with_constant_edit_terminates() -> None:
     person = Person(each=lambda request: edit(path="b"))
     assert run(toolset(approval_callback=person), [("delete", {"path": "a"})])[0][1] == "deleted b"
 
 
-def test_an_edit_is_judged_again() -> None:
+def test_edited_call_is_judged_again() -> None:
     gated = toolset(
         approval_callback=Person(each=lambda request: edit(path="secret")),
         tool_configs={"delete": [{"approval": "deny", "when": {"path": ["secret"]}}, {"approval": "required"}]},
@@ -99,7 +99,7 @@ def test_an_edit_is_judged_again() -> None:
     assert ran == []
 
 
-def test_edited_arguments_are_brought_to_the_types_of_the_tool() -> None:
+def test_edited_args_are_converted_to_tool_types() -> None:
     def wait(until: datetime, where: Path) -> str:
         ran.append((until, where))
         return "waited"
@@ -111,27 +111,27 @@ def test_edited_arguments_are_brought_to_the_types_of_the_tool() -> None:
     assert ran == [(datetime(2026, 1, 2, 3, 4, 5), Path("b"))]
 
 
-def test_edited_arguments_that_do_not_fit_fail_and_do_not_run() -> None:
+def test_edited_args_that_do_not_fit_fail_without_running() -> None:
     person = Person(edit(path=7), yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})])
     assert returns[0][2] == "failed" and "do not fit" in returns[0][1] and ran == []
 
 
-def test_a_remembered_answer_is_not_asked_again() -> None:
+def test_remembered_answer_is_not_asked_again() -> None:
     person = Person(yes(remember="session"))
     call = [("delete", {"path": "a"})]
     run(toolset(approval_callback=person), call, call, [("delete", {"path": "b"})])
     assert [request.args["path"] for request in person.asked] == ["a", "b"] and ran == ["a", "a"]
 
 
-def test_an_empty_memory_that_is_passed_in_is_kept() -> None:
+def test_empty_memory_passed_in_is_kept() -> None:
     memory = ApprovalMemory()
     gated = toolset(approval_callback=Person(yes(remember="session")), memory=memory)
     run(gated, [("delete", {"path": "a"})])
     assert gated.memory is memory and len(memory.list()) == 1
 
 
-def test_modes_decide_without_the_callback() -> None:
+def test_modes_decide_without_callback() -> None:
     person = Person(yes(), yes())
     controller = ApprovalController(mode="approve_all", approval_callback=person)
     assert run(toolset(controller=controller), [("delete", {"path": "a"})])[0][2] == "success"
@@ -140,19 +140,19 @@ def test_modes_decide_without_the_callback() -> None:
     assert person.asked == [] and ran == ["a"]
 
 
-def test_the_run_ends_with_an_exception_where_a_no_is_to_stop_it() -> None:
+def test_no_under_on_denial_stop_raises() -> None:
     with pytest.raises(ApprovalDenied, match="enough"):
         run(toolset(approval_callback=Person(no("enough")), on_denial="stop"), [("delete", {"path": "a"})])
     assert ran == []
 
 
 @pytest.mark.parametrize("answer", [True, "yes", 1, None, object(), {"approved": "yes"}, {"approve": True}])
-def test_what_is_no_decision_approves_nothing(answer: Any) -> None:
+def test_value_that_is_not_decision_approves_nothing(answer: Any) -> None:
     returns = run(toolset(approval_callback=Person(answer)), [("delete", {"path": "a"})])
     assert returns[0][2] == "denied" and ran == []
 
 
-def test_a_callback_that_raises_approves_nothing() -> None:
+def test_raising_callback_approves_nothing() -> None:
     def broken(request: Any) -> Any:
         raise RuntimeError("the service is down")
 
@@ -160,7 +160,7 @@ def test_a_callback_that_raises_approves_nothing() -> None:
     assert returns[0][2] == "denied" and ran == []
 
 
-def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
+def test_exception_of_tool_is_unchanged() -> None:
     class Odd(Exception):
         pass
 
@@ -172,7 +172,7 @@ def test_an_exception_of_the_tool_comes_out_unchanged() -> None:
         run(gated, [("fail", {})])
 
 
-def test_a_retry_that_the_tool_asks_for_reaches_the_model() -> None:
+def test_model_retry_of_tool_reaches_model() -> None:
     def pick(n: int) -> int:
         if n < 2:
             raise ModelRetry("larger")
@@ -184,7 +184,7 @@ def test_a_retry_that_the_tool_asks_for_reaches_the_model() -> None:
     assert returns[-1][1:] == (2, "success")
 
 
-def test_an_async_prompt_does_not_block_the_event_loop() -> None:
+def test_async_prompt_does_not_block_event_loop() -> None:
     async def main() -> tuple[int, str]:
         ticks = 0
         answered = asyncio.Event()
@@ -207,7 +207,7 @@ def test_an_async_prompt_does_not_block_the_event_loop() -> None:
     assert asyncio.run(main()) == (20, "done")
 
 
-def test_a_blocking_prompt_does_not_block_the_event_loop() -> None:
+def test_blocking_prompt_does_not_block_event_loop() -> None:
     async def main() -> None:
         go_on = threading.Event()
 
@@ -226,7 +226,7 @@ def test_a_blocking_prompt_does_not_block_the_event_loop() -> None:
     assert ran == ["a"]
 
 
-def test_a_cancelled_run_takes_its_question_with_it() -> None:
+def test_canceled_run_withdraws_its_question() -> None:
     async def main() -> None:
         asked = asyncio.Event()
         withdrawn = asyncio.Event()
@@ -251,7 +251,7 @@ def test_a_cancelled_run_takes_its_question_with_it() -> None:
     assert ran == []
 
 
-def test_the_context_of_a_call_tells_run_session_and_caller() -> None:
+def test_call_context_has_run_session_and_caller() -> None:
     seen: list[Any] = []
 
     def tell(x: int) -> int:
@@ -265,13 +265,13 @@ def test_the_context_of_a_call_tells_run_session_and_caller() -> None:
     assert metadata["session_id"] == "s1" and metadata["caller"] == "scribe" and metadata["run_id"]
 
 
-def test_the_person_sees_who_calls() -> None:
+def test_person_sees_caller() -> None:
     person = Person(yes())
     run(toolset(approval_callback=person), [("delete", {"path": "a"})], deps={"worker_name": "scribe"})
     assert person.asked[0].caller == "scribe"
 
 
-def test_an_agent_inside_a_tool_asks_through_the_same_controller() -> None:
+def test_agent_inside_tool_asks_through_same_controller() -> None:
     person = Person(each=lambda request: yes(remember="session"))
     controller = ApprovalController(approval_callback=person)
 
@@ -290,7 +290,7 @@ def test_an_agent_inside_a_tool_asks_through_the_same_controller() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), 10**400], ids=["nan", "huge"])
-def test_arguments_that_are_no_json_are_never_approved(value: Any) -> None:
+def test_arguments_outside_json_are_never_approved(value: Any) -> None:
     def take(x: Any) -> str:
         ran.append(x)
         return "taken"

@@ -1,4 +1,4 @@
-"""A tool's own view, in every form and through every wrapper; and what a wrapping toolset must forward."""
+"""A tool's own view, in every form and through every wrapper, and the members that a wrapper forwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def outcome(gated: Any, name: str = "act", **args: Any) -> tuple[Any, str]:
 
 
 class Speaking(FunctionToolset[Any]):
-    """A toolset that speaks for its tools; ``says`` is what it says."""
+    """A toolset that assesses its tools. ``says`` is its answer."""
 
     def __init__(self, says: Any, form: str = "context") -> None:
         super().__init__([act])
@@ -84,7 +84,7 @@ FORMS = ["context", "memory", "run", "needs", "needs_async"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_harmless_runs_unasked(form: str) -> None:
+def test_harmless_call_runs_without_asking(form: str) -> None:
     inner, person = Speaking(None if form in FORMS[:3] else False, form), Person()
     assert outcome(ApprovalToolset(inner, approval_callback=person)) == ("did 1", "success")
     assert person.asked == [] and inner.seen == [("act", {"x": 1})]
@@ -92,7 +92,7 @@ def test_harmless_runs_unasked(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["request", "true", "mapping"])
-def test_a_request_is_asked_even_where_the_default_is_none(form: str, kind: str) -> None:
+def test_request_of_tool_asks_under_default_none(form: str, kind: str) -> None:
     says = {
         "request": ApprovalRequest(tool_name="act", description="Act on x", payload={"x": 1}),
         "true": True,
@@ -105,7 +105,7 @@ def test_a_request_is_asked_even_where_the_default_is_none(form: str, kind: str)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_permission_error_blocks_in_every_mode(form: str) -> None:
+def test_permission_error_blocks_in_every_mode(form: str) -> None:
     gated: Any = ApprovalToolset(
         Speaking(PermissionError("not here"), form),
         ApprovalController(mode="approve_all"),
@@ -116,19 +116,19 @@ def test_a_permission_error_blocks_in_every_mode(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_any_other_exception_denies_with_its_cause(form: str) -> None:
+def test_other_exception_denies_with_cause(form: str) -> None:
     text, result = outcome(ApprovalToolset(Speaking(KeyError("root"), form), ApprovalController(mode="approve_all")))
     assert result == "denied" and "root" in text and ran == []
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("says", ["no", 0, 1, []], ids=repr)
-def test_any_other_answer_denies(form: str, says: Any) -> None:
+def test_other_answer_denies(form: str, says: Any) -> None:
     assert outcome(ApprovalToolset(Speaking(says, form), ApprovalController(mode="approve_all")))[1] == "denied"
     assert ran == []
 
 
-def test_a_request_cannot_show_one_tool_and_run_another() -> None:
+def test_request_names_the_tool_that_runs() -> None:
     says = ApprovalRequest(tool_name="harmless", description="nothing", payload={})
     person = Person(yes())
     outcome(ApprovalToolset(Speaking(says), approval_callback=person))
@@ -144,11 +144,11 @@ def test_a_request_cannot_show_one_tool_and_run_another() -> None:
     ],
     ids=["blocked", "pre_approved", "needs_approval"],
 )
-def test_the_relatives_results_are_understood(says: Any, result: str) -> None:
+def test_compat_results_are_accepted_as_views(says: Any, result: str) -> None:
     assert outcome(ApprovalToolset(Speaking(says, "needs"), ApprovalController(mode="strict")))[1] == result
 
 
-def test_config_wins_over_the_tools_own_view() -> None:
+def test_config_overrides_view_of_tool() -> None:
     person = Person()
     gated: Any = ApprovalToolset(
         Speaking(True), approval_callback=person, tool_configs={"act": {"approval": "none"}}
@@ -156,7 +156,7 @@ def test_config_wins_over_the_tools_own_view() -> None:
     assert outcome(gated) == ("did 1", "success") and person.asked == []
 
 
-def test_an_approval_func_in_the_frameworks_form() -> None:
+def test_approval_func_gets_pydantic_ai_arguments() -> None:
     def dangerous(ctx: RunContext[Any], tool_def: Any, args: dict[str, Any]) -> bool:
         assert tool_def.name == "act" and ctx.tool_name == "act"
         return bool(args["x"] > 5)
@@ -167,14 +167,14 @@ def test_an_approval_func_in_the_frameworks_form() -> None:
     assert outcome(gated, x=9) == ("did 9", "success") and len(person.asked) == 1
 
 
-def test_an_approval_func_does_not_lift_what_the_toolset_says() -> None:
+def test_approval_func_does_not_loosen_toolset_view() -> None:
     gated: Any = ApprovalToolset(
         Speaking(PermissionError("no")), ApprovalController(mode="approve_all"), approval_func=lambda c, d, a: False
     )
     assert outcome(gated)[1] == "denied"
 
 
-def test_a_marked_function_asks_even_where_the_default_is_none() -> None:
+def test_marked_function_asks_under_default_none() -> None:
     @requires_approval
     def send(to: str) -> str:
         return f"sent to {to}"
@@ -195,7 +195,7 @@ WRAPPERS = {
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_the_owner_of_a_tool_speaks_through_every_wrapper(wrapper: str) -> None:
+def test_view_of_owner_counts_through_every_wrapper(wrapper: str) -> None:
     wrap, name = WRAPPERS[wrapper]
     inner, person = Speaking({"description": "by its owner"}), Person(yes())
     gated: Any = ApprovalToolset(wrap(inner), approval_callback=person)
@@ -205,7 +205,7 @@ def test_the_owner_of_a_tool_speaks_through_every_wrapper(wrapper: str) -> None:
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_a_marked_function_asks_through_every_wrapper(wrapper: str) -> None:
+def test_marked_function_asks_through_every_wrapper(wrapper: str) -> None:
     wrap, name = WRAPPERS[wrapper]
 
     def marked(x: int) -> str:
@@ -218,14 +218,14 @@ def test_a_marked_function_asks_through_every_wrapper(wrapper: str) -> None:
     assert outcome(gated, name, x=1) == ("did 1", "success") and person.names == [name]
 
 
-def test_deferred_tools_are_asked_about_here() -> None:
+def test_deferred_tools_ask_in_toolset() -> None:
     inner: Any = FunctionToolset([Tool(act, requires_approval=True)])
     person = Person(yes())
     gated: Any = ApprovalToolset(inner, approval_callback=person, default_approval="none")
     assert outcome(gated) == ("did 1", "success") and person.names == ["act"]
 
 
-def test_a_toolset_that_requires_approval_is_asked_about_here() -> None:
+def test_approval_required_toolset_asks_in_toolset() -> None:
     inner = FunctionToolset[Any]([act]).approval_required(lambda ctx, tool_def, args: args["x"] > 5)
     person = Person(yes(remember="session"))
     gated: Any = ApprovalToolset(inner, approval_callback=person, default_approval="none")
@@ -234,7 +234,7 @@ def test_a_toolset_that_requires_approval_is_asked_about_here() -> None:
     assert outcome(gated, x=9) == ("did 9", "success") and len(person.asked) == 1
 
 
-def test_a_tool_that_asks_by_itself_is_asked_about_here() -> None:
+def test_tool_raising_approval_required_asks_in_toolset() -> None:
     def pay(ctx: RunContext[Any], amount: int) -> str:
         if amount > 100 and not ctx.tool_call_approved:
             raise ApprovalRequired(metadata={"description": f"Pay {amount}"})
@@ -250,7 +250,7 @@ def test_a_tool_that_asks_by_itself_is_asked_about_here() -> None:
 
 @dataclass
 class Spy(AbstractToolset[Any]):
-    """Writes down which of its members were used."""
+    """Keeps the names of its members that were used."""
 
     used: list[str]
 
@@ -308,7 +308,7 @@ class Spy(AbstractToolset[Any]):
         return "own"
 
 
-def test_every_member_of_the_inner_toolset_is_forwarded() -> None:
+def test_every_member_of_inner_toolset_is_forwarded() -> None:
     used: list[str] = []
     gated: Any = ApprovalToolset(Spy(used), ApprovalController(mode="approve_all"))
     ctx: Any = RunContext(deps=None, model=TestModel(), usage=RunUsage())
@@ -334,7 +334,7 @@ def test_every_member_of_the_inner_toolset_is_forwarded() -> None:
         gated.nothing_like_this
 
 
-def test_the_inner_context_is_entered_by_an_agent() -> None:
+def test_agent_enters_inner_context() -> None:
     used: list[str] = []
     agent = Agent(scripted(), toolsets=[ApprovalToolset(Spy(used), ApprovalController(mode="strict"))])
     agent.run_sync("go")

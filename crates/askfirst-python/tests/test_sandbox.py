@@ -1,4 +1,4 @@
-"""The tools of the config from Python: files, and programs in the sandbox of the helper in the package."""
+"""The tools of the config from Python: files, and programs in the sandbox."""
 
 import asyncio
 import hashlib
@@ -39,10 +39,10 @@ def skip_without_sandbox():
         if note:
             with open(note, "a") as file:
                 file.write(f"python_shell_runs_in_sandbox: {why}\n")
-        pytest.skip(f"no full sandbox works here: {why}")
+        pytest.skip(f"no sandbox works here: {why}")
 
 
-def test_the_package_brings_its_helper():
+def test_package_contains_sandbox_helper():
     program, noted = PACKAGE / "askfirst", PACKAGE / "askfirst.sha256"
     assert os.access(program, os.X_OK)
     assert noted.read_text().split()[0] == hashlib.sha256(program.read_bytes()).hexdigest()
@@ -70,14 +70,14 @@ def test_shell_runs_in_sandbox(config, asked, tmp_path):
                 assert error.result["exit_code"] != 0
             else:
                 assert isinstance(got, askfirst.Denied), got
-        # What is outside is not what it sees: its /tmp is its own.
+        # The sandbox has its own /tmp.
         session.call("shell", {"command": f"mkdir -p {tmp_path}/home; touch {tmp_path}/home/made"})
         assert not (tmp_path / "home" / "made").exists()
     records = (pathlib.Path(os.environ["XDG_STATE_HOME"]) / "askfirst" / "ledger.jsonl").read_text()
     assert '"tier":"full"' in records
 
 
-def test_programs_run_beside_the_event_loop(config, asked):
+def test_programs_do_not_block_event_loop(config, asked):
     skip_without_sandbox()
 
     async def main():
@@ -94,8 +94,8 @@ def test_programs_run_beside_the_event_loop(config, asked):
     assert ticks > 3
 
 
-def test_a_helper_that_was_swapped_is_not_used(tmp_path, config, python):
-    """Another program under the helper's name makes no sandbox, so nothing starts."""
+def test_swapped_sandbox_helper_is_not_used(tmp_path, config, python):
+    """Another program under the helper's name cannot build the sandbox, so nothing starts."""
     copy = tmp_path / "copy" / "askfirst"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with open(copy / "askfirst", "ab") as file:
@@ -114,7 +114,7 @@ except RuntimeError as error:
     assert python(text) == "None\nthe config requires a sandbox, and none works here"
 
 
-def test_built_in_tools_are_judged_like_everywhere(config, asked, no):
+def test_config_tools_are_judged_in_python(config, asked, no):
     skip_without_sandbox()
     with askfirst.session(config, approval_callback=asked(no(note="not now")), ledger=False) as session:
         assert session.call("shell", {"command": "make"}).note == "not now"
@@ -126,7 +126,7 @@ def test_built_in_tools_are_judged_like_everywhere(config, asked, no):
         askfirst.session(config, ledger=False, tools={"shell": print})
 
 
-def test_leaving_the_session_ends_what_runs(config, asked):
+def test_leaving_session_ends_running_programs(config, asked):
     skip_without_sandbox()
 
     async def main():

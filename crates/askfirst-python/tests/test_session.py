@@ -1,4 +1,4 @@
-"""Sessions: what runs, what does not, and what the agent is told."""
+"""Sessions: which calls run, and how refusals reach the agent."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ def of(callback, config=None, **more):
     return Session(config, controller=ApprovalController(approval_callback=callback), **more)
 
 
-def test_the_verdicts_are_the_configs(asked):
+def test_verdicts_follow_config(asked):
     config = {"tools": {"free": {"approval": "none"}, "never": {"approval": "deny"}, "ask": {"approval": "required"}}}
     callback = asked()
     session = of(callback, config)
@@ -26,7 +26,7 @@ def test_the_verdicts_are_the_configs(asked):
     assert [session.decide(name)["verdict"] for name in ("free", "never", "ask")] == ["allow", "deny", "ask"]
 
 
-def test_a_denial_is_data_or_stops_the_run(asked, no):
+def test_denial_is_data_or_stops_run(asked, no):
     returned = of(asked(no(note="use the test list"))).run("send", {"to": "ada"}, print)
     assert isinstance(returned, str)
     assert (returned.cause, returned.note, returned.tool_name) == ("person", "use the test list", "send")
@@ -42,7 +42,7 @@ def test_a_denial_is_data_or_stops_the_run(asked, no):
     assert of(asked(), {"on_denial": "stop"}, on_denial="return").on_denial == "return"
 
 
-def test_exceptions_of_the_tool_pass_through_unchanged(asked):
+def test_exceptions_of_tool_are_unchanged(asked):
     session = of(asked(), {"default_approval": "none"})
     error = KeyError("mine")
 
@@ -61,7 +61,7 @@ def test_exceptions_of_the_tool_pass_through_unchanged(asked):
     assert raised.value is error
 
 
-def test_calls_that_belong_together_lose_no_sibling(asked, yes, no):
+def test_denied_call_does_not_drop_others_of_batch(asked, yes, no):
     session = of(lambda request: no() if request.tool_name == "b" else yes())
 
     async def tool(n):
@@ -75,7 +75,7 @@ def test_calls_that_belong_together_lose_no_sibling(asked, yes, no):
     assert (first, third, second.cause) == (0, 2, "person")
 
 
-def test_tools_by_name(asked, yes):
+def test_session_calls_tools_by_name(asked, yes):
     @askfirst.requires_approval
     def send(to):
         return f"sent to {to}"
@@ -95,7 +95,7 @@ def test_tools_by_name(asked, yes):
         of(callback, tools=[send, send])
 
 
-def test_guarded_functions_keep_their_signature(asked, yes):
+def test_guarded_function_keeps_signature(asked, yes):
     def tool(a, /, b, *more, c=3, **rest):
         """What it does."""
         return (a, b, more, c, rest)
@@ -113,7 +113,7 @@ def test_guarded_functions_keep_their_signature(asked, yes):
     assert edited.guard(tool)(1, 2, 5, c=4, d=7) == (1, 9, (5,), 4, {"d": 8})
 
 
-def test_guarded_async_functions_and_methods(asked):
+def test_guarded_async_method_runs(asked):
     class Tools:
         async def send(self, to):
             return f"sent to {to}"
@@ -129,7 +129,7 @@ def test_guarded_async_functions_and_methods(asked):
         askfirst.guard(3)
 
 
-def test_guard_belongs_to_the_session_around(asked, no):
+def test_guard_uses_surrounding_session(asked, no):
     def tool(a):
         return a
 
@@ -143,7 +143,7 @@ def test_guard_belongs_to_the_session_around(asked, no):
     assert askfirst.current_session() is None
 
 
-def test_guard_alone_obeys_the_config_in_force(python, tmp_path):
+def test_guard_without_session_uses_config_in_force(python, tmp_path):
     (tmp_path / "home" / "askfirst").mkdir(mode=0o700)
     config = tmp_path / "home" / "askfirst" / "askfirst.yaml"
     config.write_text("version: 1\ntools: { free: { approval: none }, never: { approval: deny } }\n")
@@ -155,7 +155,7 @@ def test_guard_alone_obeys_the_config_in_force(python, tmp_path):
     assert records[0]["door"] == "python"
 
 
-def test_the_ledger_holds_what_was_asked_decided_and_executed(tmp_path, asked):
+def test_audit_log_has_requests_decisions_and_results(tmp_path, asked):
     ledger = tmp_path / "ledger.jsonl"
     session = of(asked(), ledger=ledger)
     session.run("t", {"a": 1, "password": "hunter2hunter2"}, lambda **args: "result")
@@ -170,7 +170,7 @@ def test_the_ledger_holds_what_was_asked_decided_and_executed(tmp_path, asked):
     assert records[2]["call"]["args"]["a"] == 1
 
 
-def test_what_cannot_be_recorded_does_not_run(tmp_path, asked):
+def test_call_that_cannot_be_logged_does_not_run(tmp_path, asked):
     with pytest.raises(OSError):
         of(asked(), ledger="/dev/full")
     ledger = tmp_path / "ledger.jsonl"
@@ -184,7 +184,7 @@ def test_what_cannot_be_recorded_does_not_run(tmp_path, asked):
     assert ran == [1]
 
 
-def test_metadata_reaches_the_record_and_the_tool(tmp_path, asked):
+def test_metadata_reaches_audit_log_and_tool(tmp_path, asked):
     seen = []
     session = of(asked(), ledger=tmp_path / "l.jsonl")
     view = lambda name, args, metadata: seen.append(metadata)  # noqa: E731
@@ -193,7 +193,7 @@ def test_metadata_reaches_the_record_and_the_tool(tmp_path, asked):
     assert '"run_id":"r1"' in (tmp_path / "l.jsonl").read_text()
 
 
-def test_a_tool_may_ask_while_it_runs(tmp_path, asked, yes, no):
+def test_running_tool_may_ask(tmp_path, asked, yes, no):
     callback = asked(yes(), lambda request: no(note="not that") if request.description == "delete too" else yes())
     session = of(callback, ledger=tmp_path / "l.jsonl")
     request = askfirst.ApprovalRequest("sub", "delete too", {"x": 1})
@@ -212,7 +212,7 @@ def test_a_tool_may_ask_while_it_runs(tmp_path, asked, yes, no):
         askfirst.request_approval_sync(request)
 
 
-def test_the_decision_point_can_be_ones_own(asked):
+def test_override_decides_in_session(asked):
     seen = []
 
     def override(name, args, metadata, entry):
@@ -235,7 +235,7 @@ def test_the_decision_point_can_be_ones_own(asked):
     assert of(callback, override=lambda *given: 1 / 0).run("t", {}, print).cause == "policy"
 
 
-def test_a_tool_that_changed_is_asked_about_again(asked, yes):
+def test_changed_tool_asks_again(asked, yes):
     callback = asked(yes(remember="session"))
     session = of(callback)
     definition = {"name": "t", "description": "reads", "input_schema": {"type": "object"}}
@@ -248,7 +248,7 @@ def test_a_tool_that_changed_is_asked_about_again(asked, yes):
     assert callback.times == 2
 
 
-def test_a_bad_config_is_told_with_every_fault(tmp_path):
+def test_invalid_config_error_lists_all_faults(tmp_path):
     config = tmp_path / "askfirst.yaml"
     config.write_text("version: 1\ntols: {}\ndefault_approval: maybe\n")
     for make in (lambda: Session(config), lambda: askfirst.session(str(config)), lambda: askfirst.Judge(config)):
@@ -269,17 +269,17 @@ def test_a_bad_config_is_told_with_every_fault(tmp_path):
     [{"controller": 3}, {"on_denial": "maybe"}, {"session_id": 3}, {"ledger": 3}, {"config": 3}],
     ids=str,
 )
-def test_wrong_arguments_are_told(arguments):
+def test_wrong_arguments_raise(arguments):
     with pytest.raises((TypeError, ValueError)):
         Session(**arguments)
 
 
-def test_a_controller_brings_its_own_mode():
+def test_mode_beside_controller_raises():
     with pytest.raises(ValueError, match="controller"):
         askfirst.session({}, mode="strict", controller=ApprovalController(), ledger=False)
 
 
-def test_tickets_are_driven_by_hand(asked):
+def test_ticket_can_be_driven_directly(asked):
     session = of(asked(), {"default_approval": "none"})
     ticket = session.start("t", {"a": 1})
     assert (ticket.state, ticket.args, ticket.outcome, ticket.edited) == ("run", {"a": 1}, None, False)
@@ -295,7 +295,7 @@ def test_tickets_are_driven_by_hand(asked):
     assert "run" in repr(session.start("t", {}))
 
 
-def test_changes_of_a_ticket_are_told(yes):
+def test_ticket_reports_change(yes):
     import threading
 
     go, told = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Without a callback the terminal is asked: a real pty, real keys."""
+"""Sessions without a callback ask at the terminal. The tests use a pty."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ CALL = 'print("GOT", repr(session.run("send", {"to": "ada"}, tool)))'
 
 
 class Terminal:
-    """A terminal with a program in it."""
+    """A pty in which a program runs."""
 
     def __init__(self, call=CALL, before=""):
         self.child, self.master = pty.fork()
@@ -39,12 +39,12 @@ class Terminal:
     def wait_for(self, text):
         deadline = time.monotonic() + 60
         while text not in self.seen[self.read_to :]:
-            assert time.monotonic() < deadline, f"`{text}` never came: {self.seen}"
+            assert time.monotonic() < deadline, f"`{text}` did not appear: {self.seen}"
             if select.select([self.master], [], [], 0.1)[0]:
                 try:
                     self.seen += os.read(self.master, 4096).decode(errors="replace")
                 except OSError:
-                    raise AssertionError(f"`{text}` never came: {self.seen}") from None
+                    raise AssertionError(f"`{text}` did not appear: {self.seen}") from None
         self.read_to = self.seen.index(text, self.read_to) + len(text)
 
     def press(self, keys):
@@ -84,7 +84,7 @@ def terminal():
         os.close(one.master)
 
 
-def test_a_yes_runs_it(terminal):
+def test_yes_runs_tool(terminal):
     prompt = terminal()
     prompt.press("y")
     seen = prompt.end()
@@ -93,7 +93,7 @@ def test_a_yes_runs_it(terminal):
     assert "GOT 'result'" in seen
 
 
-def test_a_no_does_not(terminal):
+def test_no_runs_nothing(terminal):
     prompt = terminal()
     prompt.press("n")
     seen = prompt.end()
@@ -101,30 +101,30 @@ def test_a_no_does_not(terminal):
     assert "was refused (person)" in seen
 
 
-def test_a_yes_for_the_session_is_asked_once(terminal):
+def test_yes_for_session_asks_once(terminal):
     prompt = terminal(call=CALL + "\n" + CALL)
     prompt.press("s")
     assert prompt.end().count("RAN {'to': 'ada'}") == 2
 
 
-def test_enter_and_what_was_typed_before_approve_nothing(terminal):
+def test_enter_and_typed_ahead_keys_approve_nothing(terminal):
     prompt = terminal(before='import time; print("TYPE", flush=True); time.sleep(0.3)')
     prompt.wait_for("TYPE")
     os.write(prompt.master, b"y\ny\n")
     prompt.press("\n")
-    # Keys that come at once decide nothing, so the no comes by itself.
+    # Keys in quick succession decide nothing, so this waits.
     time.sleep(1)
     os.write(prompt.master, b"n")
     assert "RAN" not in prompt.end()
 
 
-def test_the_controlling_terminal_is_asked_where_input_is_none(terminal):
+def test_controlling_terminal_is_used_without_stdin(terminal):
     prompt = terminal(before='os.dup2(os.open(os.devnull, os.O_RDONLY), 0)')
     prompt.press("y")
     assert "GOT 'result'" in prompt.end()
 
 
-def test_an_event_loop_goes_on_while_the_terminal_is_asked(terminal):
+def test_event_loop_runs_during_terminal_prompt(terminal):
     call = """
 import asyncio
 async def main():
@@ -146,12 +146,12 @@ asyncio.run(main())
     assert "GOT 'result' True" in prompt.end()
 
 
-def test_without_a_terminal_nobody_can_be_asked(python):
+def test_without_terminal_call_is_refused(python):
     text = 'import askfirst\nprint(askfirst.Session().run("send", {}, print).cause)'
     assert python(text, start_new_session=True, stdin=-3) == "nobody_to_ask"
 
 
-def test_the_terminal_is_given_back_on_ctrl_c(terminal):
+def test_terminal_is_restored_on_ctrl_c(terminal):
     call = """
 import signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""The types feel native: equality, repr, pickling, copies, and what they accept."""
+"""The value types: equality, repr, pickling, copies and accepted arguments."""
 
 import copy
 import dataclasses
@@ -40,7 +40,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_values_are_equal_copied_pickled_and_shown(value):
+def test_values_compare_copy_pickle_and_print(value):
     assert pickle.loads(pickle.dumps(value)) == value
     assert copy.copy(value) == value
     assert copy.deepcopy(value) == value
@@ -50,7 +50,7 @@ def test_values_are_equal_copied_pickled_and_shown(value):
         hash(value)
 
 
-def test_values_cannot_be_changed_and_replace_makes_another():
+def test_values_are_immutable_and_replace_copies():
     request = VALUES[0]
     with pytest.raises(AttributeError, match="replace"):
         request.risk = "high"
@@ -61,7 +61,7 @@ def test_values_cannot_be_changed_and_replace_makes_another():
     assert request != other
 
 
-def test_remember_and_scope_are_one():
+def test_remember_and_scope_mean_the_same():
     assert ApprovalDecision(approved=True, scope="session").remember == "session"
     assert ApprovalDecision(approved=True, scope=ApprovalScope.ONCE).remember == "none"
     assert ApprovalDecision(approved=True, remember="session").scope is ApprovalScope.SESSION
@@ -74,7 +74,7 @@ def test_remember_and_scope_are_one():
 
 
 @pytest.mark.parametrize("approved", [1, 0, "yes", None, [True]])
-def test_only_true_and_false_are_a_yes_or_a_no(approved):
+def test_approved_accepts_only_bool(approved):
     with pytest.raises(TypeError, match="approved"):
         ApprovalDecision(approved=approved)
 
@@ -96,7 +96,7 @@ def test_only_true_and_false_are_a_yes_or_a_no(approved):
         (lambda: ApprovalDecision(approved=True, unknown=1), "unknown"),
     ],
 )
-def test_wrong_types_are_told(make, match):
+def test_wrong_types_raise(make, match):
     with pytest.raises((TypeError, ValueError), match=match):
         make()
 
@@ -125,12 +125,12 @@ def test_dicts_models_and_dataclasses_are_accepted(given, asked, yes):
     assert ApprovalDecision(approved=True, edited_args=given).edited_args == {"path": "a", "depth": 1}
 
 
-def test_a_request_given_as_a_dict_is_a_request(asked):
+def test_request_may_be_dict(asked):
     controller = askfirst.ApprovalController(approval_callback=asked())
     assert controller.request_approval_sync({"tool_name": "t", "description": "d", "payload": {}}).approved
 
 
-def test_denials_are_permission_errors_and_can_be_pickled():
+def test_denials_are_permission_errors_and_pickle():
     error = ApprovalDenied("no", tool_name="rm", cause="person", note="not today")
     assert isinstance(error, PermissionError)
     again = pickle.loads(pickle.dumps(error))
@@ -142,7 +142,7 @@ def test_denials_are_permission_errors_and_can_be_pickled():
     assert not isinstance(Denied("no", cause="person").error(), askfirst.ApprovalBlocked)
 
 
-def test_a_simple_request_leaves_out_what_is_excluded():
+def test_simple_request_omits_excluded_keys():
     request = askfirst.simple_approval_request("send", {"to": "ada", "body": "s3cret"}, exclude_keys={"body"})
     assert request.payload == {"to": "ada"}
     assert "s3cret" not in request.description
@@ -150,7 +150,7 @@ def test_a_simple_request_leaves_out_what_is_excluded():
     assert askfirst.simple_approval_request("t", {}, description="mine").description == "mine"
 
 
-def test_a_tool_with_check_approval_is_approval_aware():
+def test_tool_with_check_approval_is_approval_aware():
     @askfirst.requires_approval
     def tool():
         pass

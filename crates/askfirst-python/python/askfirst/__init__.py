@@ -1,4 +1,4 @@
-"""A person between an AI agent and the tools it calls.
+"""Approve an AI agent's tool calls before they run.
 
 >>> import askfirst
 >>> def rm(path: str) -> str:
@@ -72,8 +72,8 @@ __all__ = [
     "truncate_for_display",
 ]
 
-# What needs more than the standard library, or more of it than most programs want, is imported when it is asked for.
-_LATER = {
+# These names need other packages or slow modules, so they are imported on first use.
+_LAZY = {
     "guard": "_guard",
     "ApprovalHandler": "pydantic_ai",
     "ApprovalMiddleware": "langchain",
@@ -83,12 +83,12 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module `askfirst` has no attribute `{name}`")
     from importlib import import_module
 
-    return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return getattr(import_module(f".{_LAZY[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_LATER})
+    return sorted({*__all__, *_LAZY})

@@ -1,4 +1,4 @@
-"""`python -m askfirst`: the command line that came with the package."""
+"""`python -m askfirst`: runs the command line of the package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 
 
 def main() -> None:
-    """Becomes the program."""
+    """Replace this process with the program."""
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "askfirst")
     try:
         os.execv(program, ["askfirst", *sys.argv[1:]])
     except OSError as error:
-        print(f"error: the program `{program}` cannot be started: {error.strerror}", file=sys.stderr)
+        print(f"error: cannot start `{program}`: {error.strerror}", file=sys.stderr)
         raise SystemExit(125) from None
 
 

@@ -1,7 +1,8 @@
-"""Asks a callable: sync on a thread of its own, async on the loop that called or on one of its own.
+"""Asks an approval callback.
 
-It runs in the context (`contextvars`) of whoever made the call. Whatever goes wrong is no answer, which is a no: an
-exception, a value that is no decision, a cancelled task.
+A sync callback runs on its own thread. An async one runs on the event loop that made the call, or on a loop of its own.
+Both run in the `contextvars` of the call. An exception, a value that is not a decision and a canceled task count as a
+refusal.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _local = threading.local()
 
 
 def here() -> Here:
-    """Where a call comes from: its context, and the loop that runs it unless that loop is about to be blocked."""
+    """Return the context of this call, and its event loop unless the caller is about to block it."""
     loop = None
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None and not getattr(_local, "blocking", 0):
@@ -35,8 +36,8 @@ def here() -> Here:
     return contextvars.copy_context(), loop
 
 
-class _Off:
-    """While a thread submits what it will then wait for, its loop cannot run anything."""
+class _BlockingSection:
+    """Marks a thread that will wait for the answer. Its event loop cannot run a callback meanwhile."""
 
     def __enter__(self) -> None:
         _local.blocking = getattr(_local, "blocking", 0) + 1
@@ -46,9 +47,9 @@ class _Off:
 
 
 class Asker:
-    """Takes questions from the native half and hands them to a callable."""
+    """Passes questions from the native half to a callback."""
 
-    off_this_loop = _Off()
+    blocking_section = _BlockingSection()
 
     def __init__(self, callback: Callable[..., Any]) -> None:
         self.callback = callback
@@ -58,20 +59,20 @@ class Asker:
         self._open: dict[int, Callable[[], object]] = {}
 
     def ask(self, number: int, requests: list[dict[str, Any]], answer: _askfirst.Answer, origin: Here | None) -> None:
-        """A question. It must not be waited for here."""
+        """Start to ask. Must return without waiting."""
         context, loop = origin if origin is not None else (contextvars.Context(), None)
         context = context.copy()
         work = self._answer(requests, answer, loop)
         if self.is_async:
             self._on_loop(number, work, context, loop)
         else:
-            # A sync callback never waits, so its coroutine comes to its end at once.
-            thread = threading.Thread(target=context.run, args=(_to_its_end, work), daemon=True)
+            # The coroutine of a sync callback never suspends.
+            thread = threading.Thread(target=context.run, args=(_run_to_end, work), daemon=True)
             thread.name = "askfirst-callback"
             thread.start()
 
     def withdraw(self, number: int, cause: str) -> None:
-        """The question is over."""
+        """Stop asking."""
         cancel = self._open.pop(number, None)
         if cancel is not None:
             cancel()
@@ -101,7 +102,7 @@ class Asker:
             try:
                 found.call_soon_threadsafe(cancel)
             except RuntimeError:
-                pass  # The loop is closed, and the task with it.
+                pass  # The loop is closed, so the task is gone.
 
         self._open[number] = cancel_there
         try:
@@ -125,7 +126,7 @@ class Asker:
             else:
                 answers = [await self._call(one, loop) for one in asked]
             if len(answers) != len(asked):
-                raise ValueError(f"it gave {len(answers)} decisions for {len(asked)} requests")
+                raise ValueError(f"expected {len(asked)} decisions, got {len(answers)}")
             answer.send([_decision(one, request) for one, request in zip(answers, asked)])
         except BaseException as error:
             text, name = str(error), type(error).__name__
@@ -139,7 +140,7 @@ class Asker:
             return said
         if self.is_async:
             return await said
-        # A sync callable that gives something to wait for, called on a thread of its own.
+        # A sync callback on its own thread returned an awaitable.
         import asyncio
 
         return asyncio.run_coroutine_threadsafe(_await(said), _usable(loop)).result()
@@ -148,16 +149,16 @@ class Asker:
 def _decision(said: Any, request: ApprovalRequest) -> dict[str, Any]:
     made = decision_to_native(said)
     edited = made.get("edited_args")
-    # Arguments that are as they were asked about are not edited.
+    # Arguments equal to those of the request are not an edit.
     if edited is not None and _askfirst.to_json(edited, True) == _askfirst.to_json(request.args, True):
         del made["edited_args"]
     return made
 
 
-def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
     try:
         work.send(None)
-    except BaseException:  # noqa: BLE001 - what went wrong was answered
+    except BaseException:  # noqa: BLE001 - `_answer` has reported the error
         return
     work.close()
 
@@ -175,7 +176,7 @@ _own_lock = threading.Lock()
 
 
 def _own_loop() -> asyncio.AbstractEventLoop:
-    """A loop on a thread of its own, for async callbacks of programs that run none."""
+    """Return an event loop on its own thread, for async callbacks of programs without a running loop."""
     import asyncio
 
     global _own

@@ -1,4 +1,4 @@
-"""The native half: the one pipeline, driven by hand from Python."""
+"""The native half: Python drives the calls of the one pipeline."""
 
 import os
 from collections.abc import Callable, Coroutine, Sequence
@@ -11,7 +11,7 @@ __version__: str
 State = Literal["run", "wait", "done"]
 
 class ConfigError(ValueError):
-    """A config that cannot be used: every fault, with its place."""
+    """The config is invalid. The message lists every error with its place."""
 
 @final
 class Memory:
@@ -97,34 +97,34 @@ class Session:
 
 @final
 class Ticket:
-    """One call on its way, or one question."""
+    """One pending call or question."""
 
     @property
     def state(self) -> State:
-        """`run`: the tool may run now. `wait`: somebody is asked, or a built-in tool works. `done`: see `outcome`."""
+        """`run`: the tool may run. `wait`: a person is asked, or a tool of the config runs. `done`: see `outcome`."""
     def poll(self) -> State:
-        """Goes on as far as it can without waiting, and gives the state."""
+        """Continue as far as possible without waiting. Return the state."""
     def wait(self, timeout: float | None = None) -> State:
-        """Waits until it is no longer `wait`, or for so many seconds. Ctrl-C takes the question back."""
+        """Block while the state is `wait`, for at most `timeout` seconds. Ctrl-C cancels the call or question."""
     def on_change(self, callback: Callable[[], object]) -> None:
-        """Calls `callback` once, from any thread, when it is worth to `poll` again."""
+        """Call `callback` once, from any thread, when `poll` can make progress."""
     def changed(self) -> Coroutine[Any, Any, State]:
-        """Waits on the running event loop until it is no longer `wait`. Cancelled, it takes the question back."""
+        """Wait on the running event loop while the state is `wait`. Canceling the wait cancels the call or question."""
     def cancel(self) -> None:
-        """Gives the call or question up while it waits."""
+        """Cancel the call or question if it still waits."""
     @property
     def args(self) -> dict[str, Any]:
-        """What the tool is to be called with, once it may run."""
+        """The arguments for the tool, once it may run."""
     @property
     def edited(self) -> bool:
-        """Whether a person has edited the arguments."""
+        """Whether a person edited the arguments."""
     def finish(self, result: Any = None, error: BaseException | None = None) -> Literal["done", "failed"]:
-        """Says that the tool ran, and how: with a result, or with an error."""
+        """Report the result or the error of the tool."""
     def ask(self, request: dict[str, Any]) -> Ticket:
-        """Asks while the tool runs. Gives a ticket whose outcome is a decision."""
+        """Ask while the tool runs. Return a ticket whose outcome is a decision."""
     @property
     def outcome(self) -> Outcome | None:
-        """What became of it; nothing before it is done."""
+        """The outcome, or `None` while the ticket is not done."""
 
 def submit_together(sessions: Sequence[Session], calls: Sequence[tuple[Any, ...]]) -> list[Ticket]: ...
 def to_json(value: Any, tagged: bool = False) -> str: ...

@@ -1,7 +1,7 @@
-"""A tool's own view of a call, in all the forms in which tools give it, as the native half reads it.
+"""Converts a tool's own assessment of a call, in all its forms, to the form of the native half.
 
-``None`` is silence, ``False`` harmless, ``True`` or a dict that somebody is asked. ``PermissionError`` means never; any
-other exception or value blocks the call too, with its cause.
+``None`` is silent, ``False`` is harmless, and ``True`` or a dict asks a person. An exception or any other value blocks
+the call; a ``PermissionError`` gives the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def view(said: Any, tool_name: str, args: Mapping[str, Any], *, nothing: bool | None = False) -> Any:
-    """What a tool said about a call. ``nothing`` is what ``None`` means: of ``check_approval``, that all is well."""
+    """Convert what a tool returned about a call. ``nothing`` replaces ``None``: from ``check_approval`` it is harmless."""
     if said is None:
         return nothing
     if isinstance(said, bool):
@@ -32,7 +32,7 @@ def view(said: Any, tool_name: str, args: Mapping[str, Any], *, nothing: bool | 
         close = getattr(said, "close", None)
         if close is not None:
             close()
-        raise TypeError("it is async; hint: what looks at a call is sync, only asking may wait")
+        raise TypeError("`check_approval` is async; hint: make it sync, only asking may wait")
     fields = _json.fields(said)
     fields.setdefault("tool_name", tool_name)
     if "payload" not in fields:
@@ -51,9 +51,9 @@ def of(
     run_context: Any = None,
     tool_def: Any = None,
 ) -> Assess | None:
-    """Who assesses the calls of a tool or a toolset; nobody if it has no ``check_approval``.
+    """Return the function that assesses the calls of a tool or toolset, or ``None`` without a ``check_approval``.
 
-    The forms are ``(ctx)``, ``(tool_name, args, memory)`` and ``(run_context, tool_def, args)``.
+    The forms of ``check_approval`` are ``(ctx)``, ``(tool_name, args, memory)`` and ``(run_context, tool_def, args)``.
     """
     check = getattr(tool, "check_approval", None)
     if check is None or not callable(check):

@@ -1,4 +1,4 @@
-"""Mode, memory and whoever is asked."""
+"""The controller: mode, memory and approver."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ else:
     ApprovalCallback = Callable
 
 
-class _Nothing:
+class _NoSection:
     def __enter__(self) -> None: ...
 
     def __exit__(self, *error: object) -> None: ...
 
 
-_NOTHING = _Nothing()
+_NO_SECTION = _NoSection()
 
 
 class ApprovalController:
-    """Turns a request into a decision: mode, then memory, then whoever is asked.
+    """Turns a request into a decision: mode, then memory, then approver.
 
-    ``approval_callback`` gets a request and returns an ``ApprovalDecision``; it may be sync, async, or one that takes
-    the whole list of a group (with an attribute ``takes_many = True``). Without one, the terminal is asked.
+    ``approval_callback`` gets a request and returns an ``ApprovalDecision``. It may be sync or async. With the
+    attribute ``takes_many = True`` it gets a list of requests and returns a list of decisions. Without a callback,
+    askfirst asks at the terminal.
 
     >>> controller = ApprovalController(approval_callback=lambda request: ApprovalDecision(approved=True))
     >>> request = ApprovalRequest("rm", "Remove a", {"path": "a"})
@@ -80,35 +81,35 @@ class ApprovalController:
 
     @property
     def memory(self) -> ApprovalMemory:
-        """What is remembered."""
+        """The decisions that are remembered."""
         return self._memory
 
     @property
     def approval_callback(self) -> Callable[[ApprovalRequest], ApprovalDecision]:
-        """A function that answers requests as this controller does."""
+        """A function that decides about requests as this controller does."""
         return self.request_approval_sync
 
     def is_session_approved(self, request: ApprovalRequest) -> bool:
-        """Whether an equal request was approved for the session."""
+        """Return whether an equal request was approved for the session."""
         return self._native.is_session_approved(request_to_native(request))
 
     def add_session_approval(self, request: ApprovalRequest) -> None:
-        """Approves equal requests for the session."""
+        """Approve equal requests for the session."""
         self._native.add_session_approval(request_to_native(request))
 
     def clear_session_approvals(self) -> None:
-        """Forgets all that was remembered."""
+        """Forget all decisions."""
         self._memory.clear()
 
     async def request_approval(self, request: ApprovalRequest) -> ApprovalDecision:
-        """Decides about a request. The event loop is never blocked; cancelled, the question is taken back."""
+        """Decide about a request without blocking the event loop. Canceling the task withdraws the request."""
         ticket = self._native.request(request_to_native(request))
         if ticket.state == "wait":
             await ticket.changed()
         return decided(ticket)
 
     def request_approval_sync(self, request: ApprovalRequest) -> ApprovalDecision:
-        """Decides about a request, and waits for it. Ctrl-C takes the question back."""
+        """Decide about a request, and block until there is an answer. Ctrl-C withdraws the request."""
         with self._blocking():
             ticket = self._native.request(request_to_native(request))
         if ticket.state == "wait":
@@ -116,20 +117,23 @@ class ApprovalController:
         return decided(ticket)
 
     def stop(self) -> None:
-        """Ends the run: everything that waits is refused, and so is whatever comes."""
+        """Stop the run: refuse all waiting calls and all later ones."""
         self._native.stop()
 
     def _blocking(self) -> Any:
-        """Whoever waits blocks its thread, so an async callback cannot run on the loop of this thread."""
-        return _NOTHING if self._asker is None else self._asker.off_this_loop
+        """Return a section for submitting a call whose answer this thread waits for.
+
+        This thread cannot run an async callback meanwhile, so the callback runs on another event loop.
+        """
+        return _NO_SECTION if self._asker is None else self._asker.blocking_section
 
     def __repr__(self) -> str:
         return f"<askfirst.ApprovalController {self._mode}>"
 
 
 def decided(ticket: _askfirst.Ticket) -> ApprovalDecision:
-    """The decision that a question ended with; a question that was taken back is a no."""
+    """Return the decision of a question. A withdrawn question counts as refused."""
     outcome = ticket.outcome
     if outcome is None or outcome.decision is None:
-        return ApprovalDecision(approved=False, cause="cancelled", note="it was cancelled")
+        return ApprovalDecision(approved=False, cause="cancelled", note="the request was canceled")
     return outcome.decision

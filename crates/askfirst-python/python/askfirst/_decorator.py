@@ -1,4 +1,4 @@
-"""Marks functions whose calls need a person. They stay the functions they are."""
+"""The decorator for functions whose calls need approval. It returns the same function."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def requires_approval(
     risk: Risk = "low",
     approval: Approval = "required",
 ) -> Any:
-    """Marks a function, sync or async: its calls are asked about wherever they go through askfirst.
+    """Mark a function, sync or async: askfirst asks about its calls.
 
-    It returns the same function, with ``check_approval`` attached; called directly, it just runs.
+    The result is the same function with the attribute ``check_approval``. A direct call just runs it.
 
     >>> @requires_approval
     ... def delete(path: str) -> str:
@@ -51,14 +51,14 @@ def requires_approval(
     {'to': 'ada'}
     """
     if func is not None and not callable(func):
-        raise TypeError("hint: @requires_approval, or @requires_approval(description=…), above a function")
+        raise TypeError("@requires_approval takes a function; hint: pass options by name, such as description=…")
     if isinstance(exclude_keys, str):
         raise TypeError("`exclude_keys` must be a set or list of names, not a str")
     left_out = frozenset(exclude_keys or ())
 
     def mark(func: Any) -> Any:
         if not callable(func):
-            raise TypeError("@requires_approval stands above a function")
+            raise TypeError("@requires_approval takes a function")
 
         def check_approval(ctx: ApprovalContext) -> ApprovalRequest:
             said = description(ctx.args) if callable(description) else description

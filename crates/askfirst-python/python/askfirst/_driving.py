@@ -1,6 +1,6 @@
-"""The last part of a call's way, the same for every framework: wait, run what was permitted, say how it ended.
+"""The last steps of a call, for every framework: wait for the decision, run the tool, report its result.
 
-A ticket that nobody waits for any more is cancelled, so that no question outlives the call it belongs to.
+A caller that stops waiting cancels its ticket, so that no question outlives its call.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ _T = TypeVar("_T")
 
 
 async def settle(ticket: Ticket) -> str:
-    """Waits, without blocking the event loop, until nobody is being asked any more: ``"run"`` or ``"done"``."""
+    """Wait for the decision without blocking the event loop. Return ``"run"`` or ``"done"``."""
     return ticket.state if ticket.state != "wait" else str(await ticket.changed())
 
 
 def settle_sync(ticket: Ticket) -> str:
-    """The same for code without an event loop."""
+    """Blocking version of `settle`."""
     return ticket.state if ticket.state != "wait" else ticket.wait()
 
 
 def refusal(session: Session, ticket: Ticket) -> Denied:
-    """What the model is told about a call that did not run. Where a no ends the run, it raises."""
+    """Return the refusal of a call for the model. Raise it if it ends the run."""
     outcome = ticket.outcome
     no = None if outcome is None else outcome.denied()
     if no is None:
-        raise ToolFailed("it did not run" if outcome is None else outcome.text)
+        raise ToolFailed("the call did not run" if outcome is None else outcome.text)
     if no.ends_run:
         raise no.error()
     return no
 
 
 async def run(ticket: Ticket, execute: Awaitable[_T]) -> _T:
-    """Awaits what a ticket permits, and says how it ended. What the tool raises comes out unchanged."""
+    """Await a permitted tool. Report an exception to the ticket and raise it unchanged."""
     token = running.set(ticket)
     try:
         result = await execute
@@ -51,7 +51,7 @@ async def run(ticket: Ticket, execute: Awaitable[_T]) -> _T:
 
 
 def run_sync(ticket: Ticket, execute: Callable[[], _T]) -> _T:
-    """The same for code without an event loop."""
+    """Blocking version of `run`."""
     token = running.set(ticket)
     try:
         result = execute()
@@ -64,7 +64,7 @@ def run_sync(ticket: Ticket, execute: Callable[[], _T]) -> _T:
 
 
 def finish(ticket: Ticket, result: Any = None, *, error: BaseException | None = None) -> None:
-    """Says how a tool ended. If that cannot be recorded, it raises."""
+    """Report the result or the error of a tool. Raise if askfirst cannot write the audit log."""
     if error is not None:
         ticket.finish(error=error)
     elif ticket.finish(result) != "done":
@@ -72,6 +72,6 @@ def finish(ticket: Ticket, result: Any = None, *, error: BaseException | None = 
 
 
 def not_recorded(ticket: Ticket) -> ToolFailed:
-    """The exception for a tool that ran and whose end could not be recorded."""
+    """Return the exception for a tool that ran, but whose end is not in the audit log."""
     outcome = ticket.outcome
-    return ToolFailed("how the tool ended could not be recorded" if outcome is None else outcome.text)
+    return ToolFailed("the tool ran, but the audit log has no result" if outcome is None else outcome.text)

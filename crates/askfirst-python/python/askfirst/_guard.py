@@ -1,4 +1,4 @@
-"""A function behind approval, with the same signature."""
+"""Puts approval around a function, with the same signature."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _default: Session | None = None
 def guard(
     tool: Callable[..., Any], *, name: str | None = None, session: Session | None = None
 ) -> Callable[..., Any]:
-    """The same function behind approval: a call of it is judged, asked about where it must be, and recorded.
+    """Return a function with the same signature whose calls go through askfirst.
 
-    It belongs to ``session``, else to that of the ``with`` block around the call, else to one with the config in force.
+    Its calls go through ``session``, or else through the session of the ``with`` block around the call, or else through
+    one with the config in force.
     """
     if not callable(tool):
         raise TypeError(f"expected a function, not {type(tool).__name__}")
@@ -55,7 +56,7 @@ def _by_dict(run: Callable[[dict[str, Any]], Any]) -> Callable[..., Any]:
 
 
 def _as_args(signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by name, as a person is shown them."""
+    """Return the arguments by name, as a person sees them."""
     args: dict[str, Any] = {}
     for key, value in signature.bind(*given, **named).arguments.items():
         kind = signature.parameters[key].kind
@@ -76,7 +77,7 @@ def _run(
     named: dict[str, Any],
     args: dict[str, Any],
 ) -> Any:
-    """Calls the tool as it was called, or with what a person has edited."""
+    """Call the tool as the caller did, or with the arguments that a person edited."""
     if args.keys() == before.keys() and all(args[key] is before[key] for key in args):
         return tool(*given, **named)
     left = dict(args)

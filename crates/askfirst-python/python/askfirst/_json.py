@@ -1,6 +1,7 @@
-"""Python values as JSON: what a tool could tell apart stays apart, and what JSON cannot hold is an error.
+"""Converts Python values that are not plain to JSON with tags, and back.
 
-Plain values are read by the native half. It asks here about everything else, which gets a tag:
+Values that a tool can tell apart stay different. A value that JSON cannot hold is an error. The native half reads plain
+values itself, and calls this module for all others:
 
 >>> import pathlib
 >>> encode(pathlib.PurePosixPath("x"))
@@ -16,13 +17,13 @@ from typing import Any
 
 
 class Tagged(dict[str, Any]):
-    """What stands for a value that is not plain, as a person is shown it. It goes back as it came."""
+    """The tagged form of a value that is not plain, as a person sees it. It converts back to the same tag."""
 
     __slots__ = ()
 
 
 def received(value: Any) -> Any:
-    """A value as the native half gives it: tags are kept as such, so that they are not taken for the agent's dicts."""
+    """Convert a value from the native half. Its tags become `Tagged`, so that they differ from dicts of the agent."""
     if isinstance(value, list):
         return [received(item) for item in value]
     if not isinstance(value, dict):
@@ -34,7 +35,7 @@ def received(value: Any) -> Any:
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """A dict, a pydantic model or a dataclass, as a dict of its own values; ``None`` is an empty one.
+    """Return the fields of a dict, a pydantic model or a dataclass as a new dict. ``None`` has no fields.
 
     >>> fields({"a": 1})
     {'a': 1}
@@ -51,7 +52,7 @@ def fields(value: Any) -> dict[str, Any]:
 
 
 def _named(value: Any) -> dict[str, Any] | None:
-    """The fields of a pydantic model, a dataclass or a named tuple."""
+    """Return the fields of a pydantic model, a dataclass or a named tuple."""
     kind = type(value)
     if isinstance(value, type):
         return None
@@ -68,7 +69,7 @@ def _named(value: Any) -> dict[str, Any] | None:
 
 
 def encode(value: Any) -> Any:
-    """What is not plain, with a tag that says what it is."""
+    """Convert a value that is not plain to a dict with a tag."""
     if type(value) is Tagged:
         return dict(value)
     if isinstance(value, Enum):
@@ -100,16 +101,16 @@ def encode(value: Any) -> Any:
     known = _of_a_module(value)
     if known is not None:
         return known
-    raise TypeError(f"`{type(value).__qualname__}` is nothing that JSON can hold")
+    raise TypeError(f"JSON cannot hold a value of type `{type(value).__qualname__}`")
 
 
 def _of_a_module(value: Any) -> dict[str, Any] | None:
-    """Values of modules that are there only if somebody uses them."""
+    """Convert values of types whose modules may not be imported."""
     pathlib, datetime = sys.modules.get("pathlib"), sys.modules.get("datetime")
     if pathlib is not None and isinstance(value, pathlib.PurePath):
         return {"$path": str(value)}
     if datetime is not None:
-        # A datetime is a date too.
+        # A datetime is also a date, so it comes first.
         for name in ("datetime", "date", "time"):
             if isinstance(value, getattr(datetime, name)):
                 return {f"${name}": value.isoformat()}
@@ -126,7 +127,7 @@ def _of_a_module(value: Any) -> dict[str, Any] | None:
 
 
 def decode(value: Any, before: Any = None) -> Any:
-    """A tagged value as what it stands for. ``before`` is what stood there before somebody edited it.
+    """Convert a tagged value back. ``before`` is the value before a person edited it.
 
     >>> decode({"$path": "x"}).name
     'x'
@@ -147,12 +148,12 @@ def decode(value: Any, before: Any = None) -> Any:
         return _like(tag, value, before)
     maker = _MAKERS.get(tag)
     if maker is None:
-        raise ValueError(f"`{tag}` is no tag that is known")
+        raise ValueError(f"unknown tag `{tag}`")
     return maker(value[tag], before)
 
 
 def _like(tag: str, value: dict[str, Any], before: Any) -> Any:
-    """A value of a type of the program's own: known only by what stood there before."""
+    """Build a value of a type that only the previous value names."""
     kind = type(before)
     if tag == "$enum" and isinstance(before, Enum):
         name, _, member = value[tag].rpartition(".")
@@ -166,7 +167,7 @@ def _like(tag: str, value: dict[str, Any], before: Any) -> Any:
             return kind(**rest)
         if set(rest) == {"value"}:
             return kind(rest["value"])
-    raise ValueError(f"`{value[tag]}` cannot be made of what was edited")
+    raise ValueError(f"cannot build a `{value[tag]}` from the edited value")
 
 
 def _path(text: str, before: Any) -> Any:
@@ -215,7 +216,7 @@ _MAKERS: dict[str, Any] = {
 
 
 def config_text(config: Any) -> str:
-    """A config given as a dict, as JSON text. Paths are texts here."""
+    """Convert a config that was passed as a dict to JSON text. Paths become texts."""
     import json
     import os
 
@@ -226,6 +227,6 @@ def config_text(config: Any) -> str:
             return dict(value)
         if isinstance(value, (set, frozenset)):
             return sorted(value)
-        raise TypeError(f"a config cannot hold `{type(value).__name__}`")
+        raise TypeError(f"a config cannot contain a value of type `{type(value).__name__}`")
 
     return json.dumps(config if isinstance(config, dict) else fields(config), allow_nan=False, default=other)

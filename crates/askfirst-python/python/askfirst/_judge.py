@@ -1,4 +1,4 @@
-"""The judge alone."""
+"""Judges calls without asking or running anything."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """A policy that judges calls. It asks nobody and runs nothing.
+    """Judges calls by a config. It asks no one and runs nothing.
 
-    ``config`` is the path of a config file, or a config as a dict; without it, the config in force here is read.
+    ``config`` is the path of a config file or a dict. Without it, the config in force in this folder counts.
 
     >>> Judge({"tools": {"rm": {"approval": "deny"}}}).decide("rm")["verdict"]
     'deny'
@@ -27,12 +27,12 @@ class Judge:
 
     @property
     def warnings(self) -> list[str]:
-        """Older spellings and other things to say once."""
+        """Warnings about older spellings and weak settings."""
         return self._config.warnings
 
     def decide(self, tool: str, args: Any = None, metadata: Any = None) -> dict[str, Any]:
-        """The verdict about a call: ``allow``, ``ask`` or ``deny``, with its reasons.
+        """Return the verdict about a call: ``allow``, ``ask`` or ``deny``, with its reasons.
 
-        Arguments that are not JSON are denied, never guessed at.
+        A call with arguments that are not JSON is denied.
         """
         return self._session.decide(tool, args, metadata)

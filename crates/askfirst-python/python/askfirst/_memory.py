@@ -1,4 +1,4 @@
-"""Remembered decisions of a session."""
+"""The memory of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._types import ApprovalDecision, decision_from_native, decision_to_native
 
 
 class ApprovalMemory:
-    """What was decided for the session, by tool and payload. Several controllers may share one.
+    """The remembered decisions, by tool and payload. Several controllers may share one memory.
 
     >>> memory = ApprovalMemory()
     >>> memory.store("rm", {"path": "a"}, ApprovalDecision(approved=True, remember="session"))
@@ -23,35 +23,35 @@ class ApprovalMemory:
 
     def __init__(self, *, expire: float | None = None) -> None:
         if expire is not None and not expire >= 0:
-            raise ValueError("`expire` must be a number of seconds that is not negative")
+            raise ValueError("`expire` must be a number of seconds, at least 0")
         self._native = _askfirst.Memory(expire)
 
     def lookup(self, tool_name: str, args: Any) -> ApprovalDecision | None:
-        """The decision remembered for a tool and a payload."""
+        """Return the decision that is remembered for a tool and a payload."""
         found = self._native.lookup(tool_name, args)
         return None if found is None else decision_from_native(found)
 
     def store(self, tool_name: str, args: Any, decision: ApprovalDecision) -> None:
-        """Remembers a decision, if it says that it is to be remembered."""
+        """Remember a decision if its ``remember`` says so."""
         self._native.store(tool_name, args, decision_to_native(decision))
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Forget all decisions."""
         self._native.clear()
 
     def list(self) -> list[dict[str, Any]]:
-        """What is remembered, oldest first."""
+        """Return the remembered decisions, oldest first."""
         return self._native.list()
 
     def revoke(self, number: int) -> bool:
-        """Forgets one decision by its ``id``. Says whether there was one."""
+        """Forget the decision with this ``id``. Return whether it existed."""
         return self._native.revoke(number)
 
     def __len__(self) -> int:
         return len(self._native.list())
 
     def __bool__(self) -> bool:
-        # An empty memory is one all the same: `memory or ApprovalMemory()` must not throw it away.
+        # An empty memory is still a memory: `memory or ApprovalMemory()` must keep it.
         return True
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class ApprovalMemory:
 
 
 class ReadOnlyMemory:
-    """The memory as ``check_approval(tool_name, args, memory)`` gets it: to look at, not to change."""
+    """The read-only memory that ``check_approval(tool_name, args, memory)`` gets."""
 
     __slots__ = ("_memory",)
 
@@ -67,11 +67,11 @@ class ReadOnlyMemory:
         self._memory = memory
 
     def lookup(self, tool_name: str, args: Any) -> ApprovalDecision | None:
-        """The decision remembered for a tool and a payload."""
+        """Return the decision that is remembered for a tool and a payload."""
         return self._memory.lookup(tool_name, args)
 
     def list(self) -> list[dict[str, Any]]:
-        """What is remembered, oldest first."""
+        """Return the remembered decisions, oldest first."""
         return self._memory.list()
 
     def __len__(self) -> int:
@@ -81,9 +81,9 @@ class ReadOnlyMemory:
         return True
 
     def store(self, tool_name: str, args: Any, decision: ApprovalDecision) -> None:
-        """Refused: a tool does not decide for the person."""
-        raise PermissionError("a tool may look at the memory, not change it")
+        """Raise ``PermissionError``: a tool cannot decide for the person."""
+        raise PermissionError("a tool cannot change the memory")
 
     def clear(self) -> None:
-        """Refused."""
-        raise PermissionError("a tool may look at the memory, not change it")
+        """Raise ``PermissionError``."""
+        raise PermissionError("a tool cannot change the memory")

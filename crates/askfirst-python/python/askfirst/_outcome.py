@@ -1,4 +1,4 @@
-"""What became of a call: denials as exceptions and as texts for the agent, failures, outcomes."""
+"""Outcomes of calls: refusals as exceptions and as texts for the agent, and failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._types import ApprovalDecision, Value, decision_from_native
 
 
 class ApprovalDenied(PermissionError):
-    """A call did not run. ``cause`` says who or what refused it."""
+    """A refused call. ``cause`` is who or what refused it."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ def _again(cls: type[ApprovalDenied], message: str, fields: dict[str, Any]) -> A
 
 
 class ApprovalBlocked(ApprovalDenied):
-    """A call that may never run: the tool or the policy says so, and nobody was asked."""
+    """A call that the tool or the policy refuses without asking."""
 
 
 class ToolFailed(RuntimeError):
-    """A tool of the config failed, or how a tool ended could not be recorded. ``result`` is what there is of one."""
+    """A tool of the config failed, or askfirst could not log how a tool ended. ``result`` may have its result."""
 
     def __init__(self, message: str, *, kind: str = "failed", result: Any = None) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class ToolFailed(RuntimeError):
 
 
 class Denied(str):
-    """What the agent is told where a call did not run: a text, with its parts beside it.
+    """The refusal of a call as a text for the agent. Its parts are attributes.
 
     >>> no = Denied("`rm` was refused (person): not today", tool_name="rm", cause="person", reason="not today")
     >>> print(no, no.cause, sep=" | ")
@@ -85,7 +85,7 @@ class Denied(str):
         return made
 
     def error(self) -> ApprovalDenied:
-        """The same as an exception."""
+        """Return the refusal as an exception."""
         kind = ApprovalBlocked if self.cause == "policy" else ApprovalDenied
         return kind(str(self), **{key: value for key, value in self.__dict__.items() if key != "ends_run"})
 
@@ -94,9 +94,9 @@ class Denied(str):
 
 
 class Outcome(Value):
-    """What became of a call: ``kind`` is ``done``, ``denied`` or ``failed``, or ``decided`` for a question.
+    """The outcome of a call: ``kind`` is ``done``, ``denied`` or ``failed``, or ``decided`` for a question.
 
-    ``text`` is what the agent is told of a denial or failure; ``error`` names the kind of failure.
+    ``text`` describes a refusal or failure for the agent. ``error`` is the kind of failure.
     """
 
     __slots__ = ("kind", "result", "text", "tool_name", "cause", "reason", "note", "because", "ends_run", "error", "decision")
@@ -142,7 +142,7 @@ class Outcome(Value):
         )
 
     def denied(self) -> Denied | None:
-        """The denial as the agent is told of it, if it is one."""
+        """Return the refusal for the agent, or ``None`` if the call was not refused."""
         if self.kind != "denied":
             return None
         parts: dict[str, Any] = {"tool_name": self.tool_name, "reason": self.reason, "note": self.note}
@@ -150,7 +150,7 @@ class Outcome(Value):
 
 
 def outcome_from_native(fields: dict[str, Any]) -> Outcome:
-    """An outcome as the native half gives it."""
+    """Convert an outcome from the native half."""
     decision = fields.pop("decision", None)
     return Outcome(**fields, decision=None if decision is None else decision_from_native(decision))
 

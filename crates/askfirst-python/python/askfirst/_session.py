@@ -1,4 +1,4 @@
-"""Sessions: config, tools, controller and record, and the ways to make a call through them."""
+"""Sessions: config, tools, controller and audit log, and the functions that make calls through them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _batches = itertools.count(1)
 
 
 class Session:
-    """One run of an agent: all its calls share config, memory and record.
+    """One run of an agent. All its calls share config, memory and audit log.
 
-    ``config`` is the path of a config file or a dict; without it only the controller and the tools speak, and what
-    nobody speaks for is asked about. ``ledger`` is ``False`` for no record, ``True`` for the config's place, or a path.
-    A call that is denied gives a `Denied` text, or raises `ApprovalDenied` with ``on_denial="stop"``.
+    ``config`` is the path of a config file or a dict. Without it, askfirst asks about every call that its tool does not
+    call harmless. ``ledger`` is ``False`` for no audit log, ``True`` for the place that the config names, or a path. A
+    refused call returns a `Denied` text, or raises `ApprovalDenied` with ``on_denial="stop"``.
 
     >>> session = Session({"tools": {"add": {"approval": "none"}, "rm": {"approval": "deny"}}})
     >>> session.run("add", {"a": 1, "b": 2}, lambda a, b: a + b)
@@ -90,16 +90,16 @@ class Session:
         self._built_in = {tool["name"] for tool in self._native.definitions()}
         both = self._built_in & set(self._tools)
         if both:
-            raise ValueError(f"`{min(both)}` is a tool of the config; hint: give yours another name")
+            raise ValueError(f"the config has a tool `{min(both)}` too; hint: use another name for yours")
 
     @property
     def id(self) -> str:
-        """The name of the session; calls are numbered below it in the record."""
+        """The name of the session. The ids of its calls start with it."""
         return self._native.id
 
     @property
     def controller(self) -> ApprovalController:
-        """Mode, memory and whoever is asked."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     @property
@@ -108,24 +108,24 @@ class Session:
         return self._on_denial
 
     def submit(self, calls: Iterable[Sequence[Any]]) -> list[_askfirst.Ticket]:
-        """Takes calls that belong together, each ``(tool_name, args[, metadata[, assess]])``.
+        """Submit calls that belong together, each ``(tool_name, args[, metadata[, assess]])``.
 
-        All are judged before the first question is asked. What comes back are the calls on their way.
+        askfirst judges all of them before it asks the first question. Return one ticket for each call.
         """
         return self._native.submit([_four(call) for call in calls])
 
     def decide(
         self, tool_name: str, args: Any = None, metadata: Any = None, assess: Assess | None = None
     ) -> dict[str, Any]:
-        """The judge's verdict alone: ``allow``, ``ask`` or ``deny``, with its reasons. Nobody is asked."""
+        """Judge a call without asking or running it: ``allow``, ``ask`` or ``deny``, with reasons."""
         return self._native.decide(tool_name, {} if args is None else args, metadata, assess)
 
     def define(self, definition: Mapping[str, Any]) -> None:
-        """Tells of a tool's definition: a yes that was remembered does not reach a tool that changed."""
+        """Set the definition of a tool. A remembered approval does not cover another definition."""
         self._native.define(dict(definition))
 
     def definitions(self) -> list[dict[str, Any]]:
-        """The config's own tools, as a model is told of them."""
+        """Return the definitions of the config's tools, for a model."""
         return self._native.definitions()
 
     def run(
@@ -137,7 +137,7 @@ class Session:
         metadata: Any = None,
         assess: Assess | None = None,
     ) -> _T | Denied:
-        """Makes a call: ``execute(**args)`` if it is permitted, with the arguments as a person may have edited them."""
+        """Make a call: run ``execute(**args)`` if it is permitted. A person may have edited the arguments."""
         with self._controller._blocking():
             ticket = self.start(tool_name, args, metadata, assess)
         if ticket.state == "wait":
@@ -153,16 +153,16 @@ class Session:
         metadata: Any = None,
         assess: Assess | None = None,
     ) -> Any:
-        """The same on an event loop, which is never blocked by a question. ``execute`` may be async."""
+        """Async version of `run`. A question never blocks the event loop. ``execute`` may be async."""
         ticket = self.start(tool_name, args, metadata, assess)
         if ticket.state == "wait":
             await ticket.changed()
         return await self.go_on_async(ticket, execute)
 
     async def run_many_async(self, calls: Iterable[Sequence[Any]]) -> list[Any]:
-        """Makes calls that belong together, each ``(tool_name, args, execute[, metadata])``.
+        """Make calls that belong together, each ``(tool_name, args, execute[, metadata])``.
 
-        They are judged together and asked about as one group; those that may run, run side by side.
+        askfirst judges them together and asks about them as one group. The permitted calls run concurrently.
         """
         import asyncio
 
@@ -183,7 +183,7 @@ class Session:
         return await self.go_on_async(ticket, execute)
 
     def call(self, tool_name: str, args: Any = None, *, metadata: Any = None) -> Any:
-        """Calls one of the session's tools by name: those given as ``tools``, and those of the config."""
+        """Call a tool by name: one of ``tools``, or one of the config."""
         tool = self._tools.get(tool_name)
         if tool is not None:
             return self.run(tool_name, args, tool, metadata=metadata, assess=_assess.of(tool, self._controller.memory))
@@ -194,7 +194,7 @@ class Session:
         return self._result(ticket)
 
     async def call_async(self, tool_name: str, args: Any = None, *, metadata: Any = None) -> Any:
-        """The same on an event loop."""
+        """Async version of `call`."""
         tool = self._tools.get(tool_name)
         if tool is not None:
             assess = _assess.of(tool, self._controller.memory)
@@ -205,7 +205,7 @@ class Session:
         return self._result(ticket)
 
     def go_on(self, ticket: _askfirst.Ticket, execute: Callable[..., _T]) -> _T | Denied:
-        """Runs what a ticket permits, says how it ended, and gives the result; or what a denial gives."""
+        """Run the call of a ticket and return its result, or return the refusal."""
         if ticket.state != "run":
             return self._result(ticket)  # type: ignore[no-any-return]
         token = _running.set(ticket)
@@ -221,7 +221,7 @@ class Session:
         return result
 
     async def go_on_async(self, ticket: _askfirst.Ticket, execute: Callable[..., Any]) -> Any:
-        """The same, where ``execute`` may be async."""
+        """Async version of `go_on`. ``execute`` may be async."""
         if ticket.state != "run":
             return self._result(ticket)
         token = _running.set(ticket)
@@ -239,24 +239,24 @@ class Session:
         return result
 
     def guard(self, tool: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-        """The same function behind approval, in this session."""
+        """Return a function with the same signature whose calls go through this session."""
         from ._guard import guard
 
         return guard(tool, name=name, session=self)
 
     def denied(self, ticket: _askfirst.Ticket) -> Denied | None:
-        """The denial of a ticket that is done, as the agent is told of it."""
+        """Return the refusal of a ticket for the agent, or ``None`` if the call was not refused."""
         outcome = ticket.outcome
         return None if outcome is None else outcome.denied()
 
     def close(self) -> None:
-        """Ends what the config's own tools started. The session takes no more of their processes."""
+        """End all processes of the config's tools. The session starts no more."""
         self._native.close()
 
     def _result(self, ticket: _askfirst.Ticket) -> Any:
         outcome = ticket.outcome
         if outcome is None:
-            raise RuntimeError("the call has not ended")
+            raise RuntimeError("the call is not done")
         if outcome.kind == "done":
             return outcome.result
         no = outcome.denied()
@@ -268,7 +268,7 @@ class Session:
 
     def _must_know(self, tool_name: str) -> None:
         if tool_name not in self._built_in:
-            raise LookupError(f"there is no tool `{tool_name}` in this session")
+            raise LookupError(f"this session has no tool `{tool_name}`")
 
     def __enter__(self) -> Self:
         self._token = _session.set(self)
@@ -295,7 +295,7 @@ class Session:
 
 
 def read_config(config: Config) -> _askfirst.Config:
-    """Reads a config: a path, a dict, or for ``None`` the one in force in this folder."""
+    """Read a config from a path or a dict. ``None`` reads the config in force in this folder."""
     if config is None:
         return _askfirst.Config()
     if isinstance(config, (str, os.PathLike)):
@@ -316,13 +316,13 @@ def _named(
     for tool in given:
         name = tool.__name__
         if name in made:
-            raise ValueError(f"there are two tools `{name}`")
+            raise ValueError(f"two tools have the name `{name}`")
         made[name] = tool
     return made
 
 
 def submit_together(calls: Sequence[tuple[Session, Sequence[Any]]]) -> list[_askfirst.Ticket]:
-    """Takes calls of several sessions that belong together, each with its session; as `Session.submit` does for one."""
+    """Submit calls of several sessions that belong together, like `Session.submit`."""
     sessions = [session._native for session, _ in calls]
     return _askfirst.submit_together(sessions, [_four(call) for _, call in calls])
 
@@ -332,7 +332,7 @@ def _four(call: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def together(calls: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Calls as a group: one ``batch_id`` for all that name none."""
+    """Return the calls with a common ``batch_id``, except those that have one."""
     if len(calls) < 2:
         return [(*call, None)[:4] for call in calls]
     batch = f"batch-{next(_batches)}"
@@ -350,7 +350,7 @@ def session(
     tools: Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]] | None = None,
     builtin_tools: bool = True,
 ) -> Session:
-    """A session as the command line has one: the config in force, its tools, and the record.
+    """Open a session like that of the command line: with the config in force, its tools, and the audit log.
 
     >>> with session({"tools": {"add": {"approval": "none"}}}, ledger=False) as s:
     ...     s.run("add", {"a": 1, "b": 2}, lambda a, b: a + b)
@@ -360,7 +360,7 @@ def session(
 
     read = read_config(config)
     if controller is not None and (approval_callback is not None or mode != "interactive"):
-        raise ValueError("`controller` brings its own mode and callback; hint: give one or the other")
+        raise ValueError("`controller` has its own mode and callback; hint: omit `mode` and `approval_callback`")
     if controller is None:
         controller = ApprovalController(
             mode,
@@ -380,19 +380,19 @@ def session(
 
 
 def current_session() -> Session | None:
-    """The session of the ``with`` block around, if there is one."""
+    """Return the session of the ``with`` block around the caller, or ``None``."""
     return _session.get()
 
 
 def _ask_nested(request: ApprovalRequest | Mapping[str, Any]) -> _askfirst.Ticket:
     ticket = _running.get()
     if ticket is None:
-        raise RuntimeError("only a tool that runs through askfirst can ask")
+        raise RuntimeError("only a running tool can ask; hint: run the tool through askfirst")
     return ticket.ask(request_to_native(request))
 
 
 async def request_approval(request: ApprovalRequest | Mapping[str, Any]) -> ApprovalDecision:
-    """Asks while a tool runs: recorded below its call."""
+    """Ask while a tool runs. The request is logged as a part of the tool's call."""
     asked = _ask_nested(request)
     if asked.state == "wait":
         await asked.changed()
@@ -400,7 +400,7 @@ async def request_approval(request: ApprovalRequest | Mapping[str, Any]) -> Appr
 
 
 def request_approval_sync(request: ApprovalRequest | Mapping[str, Any]) -> ApprovalDecision:
-    """The same, waiting for it."""
+    """Blocking version of `request_approval`."""
     asked = _ask_nested(request)
     if asked.state == "wait":
         asked.wait()
@@ -414,7 +414,7 @@ async def execute_tool(
     approval_controller: ApprovalController,
     context_metadata: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Runs a tool, asking first where its ``check_approval`` says so. A denial raises `ApprovalDenied`.
+    """Run a tool, and ask first if its ``check_approval`` says so. A refusal raises `ApprovalDenied`.
 
     >>> import asyncio
     >>> asyncio.run(execute_tool(lambda a: a + 1, "add", {"a": 1}, ApprovalController(mode="strict")))

@@ -1,6 +1,6 @@
-"""The words of an approval: what is asked, what is decided, how it is shown. Plain values; nothing happens here.
+"""The values of an approval: requests, decisions and presentations.
 
-They cannot be changed once made; ``replace`` gives a changed copy.
+They are immutable; ``replace`` returns a changed copy.
 
 >>> request = ApprovalRequest(tool_name="send", description="Send to ada", payload={"to": "ada"})
 >>> request.replace(risk="high").risk
@@ -55,7 +55,7 @@ def _text(name: str, value: object) -> None:
 
 
 class Value:
-    """Equality, repr, pickling and copies, over the fields that ``__slots__`` names."""
+    """Base of the values: equality, repr, pickling and copies by the fields in ``__slots__``."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -64,17 +64,17 @@ class Value:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"`{type(self).__name__}` cannot be changed; hint: .replace({name}=…)")
+        raise AttributeError(f"`{type(self).__name__}` is immutable; hint: use .replace({name}=…)")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"`{type(self).__name__}` cannot be changed")
+        raise AttributeError(f"`{type(self).__name__}` is immutable")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, as a dict."""
+        """Return the fields as a dict."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with other values for some fields."""
+        """Return a copy with changed fields."""
         return type(self)(**{**self.to_dict(), **changes})
 
     def __eq__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ class Value:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
-    __hash__ = None  # type: ignore[assignment]  # what they hold can be changed
+    __hash__ = None  # type: ignore[assignment]  # the fields can contain mutable values
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
@@ -93,7 +93,7 @@ class Value:
 
 
 class ApprovalScope(str, Enum):
-    """How far a decision reaches.
+    """How long a decision is remembered.
 
     >>> ApprovalDecision(approved=True, scope=ApprovalScope.SESSION).remember
     'session'
@@ -105,7 +105,7 @@ class ApprovalScope(str, Enum):
 
 
 class ApprovalPresentation(Value):
-    """How a tool wants its call shown. It is data: whoever shows it escapes it.
+    """The content that a tool shows about its call. It is data; askfirst escapes it before it shows it.
 
     >>> ApprovalPresentation(type="diff", content="-a\\n+b").type
     'diff'
@@ -147,10 +147,10 @@ class ApprovalContext(Value):
 
 
 class ApprovalRequest(Value):
-    """What a person is asked about one call.
+    """The data with which askfirst asks a person about one call.
 
-    ``payload`` is the fingerprint: calls of a tool with an equal one count as the same for ``remember``. It may be a
-    dict, a pydantic model or a dataclass.
+    Calls of a tool with an equal ``payload`` count as the same call for ``remember``. It may be a dict, a pydantic
+    model or a dataclass.
 
     >>> ApprovalRequest(tool_name="rm", description="Remove a", payload={"path": "a"}).payload
     {'path': 'a'}
@@ -240,10 +240,10 @@ class ApprovalRequest(Value):
 
 
 class ApprovalDecision(Value):
-    """What was decided about a request.
+    """The decision about a request.
 
-    ``remember`` (or ``scope``) says how far it reaches: ``none``, ``session``, or ``pattern`` with the number of a
-    pattern that the request offers.
+    ``remember`` (or ``scope``) says how long it is remembered: ``none``, ``session``, or ``pattern`` with the number
+    of a pattern that the request offers.
 
     >>> ApprovalDecision(approved=True, remember="session").scope
     <ApprovalScope.SESSION: 'session'>
@@ -293,7 +293,7 @@ class ApprovalDecision(Value):
 
     @property
     def scope(self) -> ApprovalScope:
-        """The same as ``remember``."""
+        """The value of ``remember`` as an ``ApprovalScope``."""
         return ApprovalScope("once" if self.remember == "none" else self.remember)
 
 
@@ -311,15 +311,15 @@ def _reach(remember: str | None, scope: ApprovalScope | str | None) -> str:
 
 @runtime_checkable
 class ApprovalAware(Protocol):
-    """A tool that knows which of its calls need a person."""
+    """A tool that assesses its own calls."""
 
     def check_approval(self, ctx: ApprovalContext, /) -> ApprovalRequest | None:
-        """``None``: no approval needed. A request: ask. ``PermissionError``: never."""
+        """Return ``None`` for a harmless call, or a request to ask. Raise ``PermissionError`` to block the call."""
         ...
 
 
 def request_to_native(request: Any, tool_name: str | None = None) -> dict[str, Any]:
-    """A request, given as one or as a dict of its fields, as the native half reads it."""
+    """Convert a request, or a dict of its fields, for the native half."""
     if not isinstance(request, ApprovalRequest):
         fields = _json.fields(request)
         if tool_name is not None:
@@ -334,12 +334,12 @@ def request_to_native(request: Any, tool_name: str | None = None) -> dict[str, A
 
 
 def request_from_native(fields: dict[str, Any]) -> ApprovalRequest:
-    """A request as the native half gives it."""
+    """Convert a request from the native half."""
     return ApprovalRequest(**_json.received(fields))
 
 
 def decision_to_native(decision: Any) -> dict[str, Any]:
-    """A decision, given as one or as a mapping of its fields. A bare truthy value is none."""
+    """Convert a decision, or a mapping of its fields, for the native half. Any other value is an error."""
     if not isinstance(decision, ApprovalDecision):
         try:
             fields = _json.fields(decision)
@@ -351,13 +351,13 @@ def decision_to_native(decision: Any) -> dict[str, Any]:
         decision = ApprovalDecision(**fields)
     made = {name: value for name, value in decision.to_dict().items() if value is not None}
     if decision.approved:
-        # Whoever answers stands for a person.
+        # The callback answers for a person.
         made["cause"] = "person"
     return made
 
 
 def decision_from_native(fields: dict[str, Any]) -> ApprovalDecision:
-    """A decision as the native half gives it."""
+    """Convert a decision from the native half."""
     return ApprovalDecision(**fields)
 
 
@@ -368,9 +368,9 @@ def simple_approval_request(
     description: str | None = None,
     exclude_keys: Iterable[str] | None = None,
 ) -> ApprovalRequest:
-    """A request for a call whose tool has nothing more to say.
+    """Return a request for a call, made from its arguments.
 
-    What ``exclude_keys`` names is shown to the person, but neither remembered nor recorded.
+    The person sees the arguments in ``exclude_keys``, but they go into neither the memory nor the audit log.
 
     >>> simple_approval_request("send", {"to": "ada", "body": "…"}, exclude_keys={"body"}).payload
     {'to': 'ada'}
@@ -388,7 +388,7 @@ def simple_approval_request(
 
 
 def truncate_for_display(content: str, max_lines: int = 50) -> str:
-    """The first lines, and a count of what is missing.
+    """Return the first lines of a text, and the number of lines that are missing.
 
     >>> print(truncate_for_display("a\\nb\\nc", max_lines=2))
     a

@@ -1,7 +1,7 @@
-"""What several speakers say about one call: toolsets, functions, a ``needs_approval`` in any of its forms.
+"""Combines the views of one call: those of toolsets, of functions, and of ``needs_approval`` in any form.
 
-Each view has the form that the native half takes, ``(tool_name, args, metadata)``. Of several, the strictest counts:
-any of them may block, any of them may ask. Nothing here knows about modes, memory or terminals.
+A view is a function ``(tool_name, args, metadata)``. The strictest of several views counts: each of them can block the
+call or ask. Views know nothing about modes, memory or terminals.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from . import _assess
 View = Callable[[str, dict[str, Any], dict[str, Any]], Any]
 
 
-def settled(said: Any, tool_name: str, args: Mapping[str, Any]) -> Any:
-    """What a ``needs_approval`` gave, as the native half reads it."""
+def converted(said: Any, tool_name: str, args: Mapping[str, Any]) -> Any:
+    """Convert what a ``needs_approval`` returned for the native half."""
     status = getattr(said, "status", None)
     if status == "blocked":
         raise PermissionError(getattr(said, "block_reason", None) or "blocked by the tool")
@@ -29,23 +29,23 @@ def settled(said: Any, tool_name: str, args: Mapping[str, Any]) -> Any:
 
 
 def needs(speaker: Callable[..., Any], tool_name: str, run_context: Any, config: Mapping[str, Any]) -> View:
-    """A toolset's own ``needs_approval(name, args[, ctx[, config]])``; one that is async is waited for."""
+    """Return the view of a toolset's ``needs_approval(name, args[, ctx[, config]])``, sync or async."""
 
     def view(_name: str, args: dict[str, Any], _metadata: dict[str, Any]) -> Any:
         wanted = min(max(_count(speaker), 2), 4)
         said = speaker(*(tool_name, args, run_context, config)[:wanted])
-        return settled(run_apart(said) if inspect.isawaitable(said) else said, tool_name, args)
+        return converted(run_apart(said) if inspect.isawaitable(said) else said, tool_name, args)
 
     return view
 
 
 def named(view: View, tool_name: str) -> View:
-    """The same view, given the name that its speaker knows the tool by."""
+    """Return the same view, which then gets the name of the tool inside its toolset."""
     return lambda _name, args, metadata: view(tool_name, args, metadata)
 
 
 def strictest(views: list[View]) -> View | None:
-    """One view out of several; of several requests the first is the one shown. ``None`` if nobody speaks."""
+    """Combine several views into one, or ``None`` if there are none. The first of several requests is shown."""
     if len(views) < 2:
         return views[0] if views else None
 
@@ -60,7 +60,7 @@ def strictest(views: list[View]) -> View | None:
 
 
 def run_apart(awaitable: Any) -> Any:
-    """Runs an awaitable to its end on a loop and a thread of its own, and gives its result."""
+    """Run an awaitable on its own thread and event loop, and return its result."""
     box: list[tuple[bool, Any]] = []
 
     async def whole() -> Any:

@@ -1,4 +1,4 @@
-"""Waiting for a ticket on an event loop, without a thread and without blocking the loop."""
+"""Waits for a ticket on an event loop, without a thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 async def changed(ticket: Ticket) -> str:
-    """Waits until the ticket is no longer ``"wait"``. Cancelled, it takes the question back."""
+    """Wait while the ticket's state is ``"wait"``. Canceling the task cancels the ticket."""
     loop = asyncio.get_running_loop()
     state = ticket.poll()
     try:
@@ -29,7 +29,7 @@ def _tell(loop: asyncio.AbstractEventLoop, woken: asyncio.Future[None]) -> None:
     try:
         loop.call_soon_threadsafe(_set, woken)
     except RuntimeError:
-        # The loop is closed: nobody waits any more.
+        # The loop is closed, so nothing waits on it.
         pass
 
 

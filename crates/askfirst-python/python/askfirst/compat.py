@@ -1,8 +1,7 @@
-"""The API of ``pydantic-ai-blocking-approval`` 0.9.0 over askfirst.
+"""The API of ``pydantic-ai-blocking-approval`` 0.9.0, implemented with askfirst.
 
-Code written for it runs after changing the import. The names and signatures are its own; a denial raises, as its users
-expect. What differs is said in the guide page about moving: among others the inner toolset's context is entered, equal
-calls that wait at the same moment share one question, and a callback never blocks the event loop.
+Code for that package runs after a change of the import. Names and signatures are the same, and a refusal raises. The
+guide page `moving-from-blocking-approval.md` lists the differences.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, Optional, Protocol, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Optional, Protocol, Union, runtime_checkable
 
 from pydantic import BaseModel
 from pydantic_ai import RunContext
@@ -27,6 +26,9 @@ from ._session import Session
 from .pydantic_ai._around import AroundToolset
 from .pydantic_ai._context import batch_id, has_siblings, metadata_of
 from .pydantic_ai._gather import gathering_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "ApprovalBlocked",
@@ -44,7 +46,7 @@ __all__ = [
 ]
 
 ApprovalConfig = Mapping[str, Mapping[str, Any]]
-"""Entries by tool name; ``{"pre_approved": True}`` skips the question."""
+"""Entries by tool name. ``{"pre_approved": True}`` skips the question."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +58,21 @@ class ApprovalResult:
 
     def __post_init__(self) -> None:
         if (self.status == "blocked") != (self.block_reason is not None):
-            raise ValueError("`block_reason` belongs to `blocked`, and to nothing else")
+            raise ValueError("`block_reason` is required for `blocked`, and not allowed otherwise")
 
     @classmethod
-    def blocked(cls, reason: str) -> ApprovalResult:
-        """It may never run."""
+    def blocked(cls, reason: str) -> Self:
+        """The call is denied."""
         return cls("blocked", reason)
 
     @classmethod
-    def pre_approved(cls) -> ApprovalResult:
-        """It runs without a question."""
+    def pre_approved(cls) -> Self:
+        """The call runs without a question."""
         return cls("pre_approved")
 
     @classmethod
-    def needs_approval(cls) -> ApprovalResult:
-        """A person is asked."""
+    def needs_approval(cls) -> Self:
+        """A person decides about the call."""
         return cls("needs_approval")
 
     @property
@@ -87,7 +89,7 @@ class ApprovalResult:
 
 
 class ApprovalRequest(BaseModel):
-    """What a person is asked about."""
+    """The data with which a person is asked."""
 
     tool_name: str
     tool_args: dict[str, Any]
@@ -95,7 +97,7 @@ class ApprovalRequest(BaseModel):
 
 
 class ApprovalDecision(BaseModel):
-    """What was answered. ``remember`` is a hint for the caller's own cache."""
+    """The answer. ``remember`` is a hint for the caller's own cache."""
 
     approved: bool
     note: Optional[str] = None
@@ -103,7 +105,7 @@ class ApprovalDecision(BaseModel):
 
 
 class ApprovalError(PermissionError):
-    """A call that may not run."""
+    """A call that did not run."""
 
     def __init__(self, tool_name: str, message: str) -> None:
         super().__init__(message)
@@ -111,7 +113,7 @@ class ApprovalError(PermissionError):
 
 
 class ApprovalDenied(ApprovalError):
-    """A call that was denied."""
+    """A call that a person refused."""
 
     def __init__(self, tool_name: str, decision: ApprovalDecision) -> None:
         super().__init__(tool_name, f"Approval denied for {tool_name}: {decision.note or 'no reason given'}")
@@ -119,7 +121,7 @@ class ApprovalDenied(ApprovalError):
 
 
 class ApprovalBlocked(ApprovalError):
-    """A call that a tool blocks."""
+    """A call that its tool blocks."""
 
     def __init__(self, tool_name: str, reason: Optional[str]) -> None:
         super().__init__(tool_name, f"Blocked {tool_name}: {reason or 'blocked by policy'}")
@@ -127,43 +129,43 @@ class ApprovalBlocked(ApprovalError):
 
 
 ApprovalCallback = Callable[[ApprovalRequest], Union[ApprovalDecision, Awaitable[ApprovalDecision]]]
-"""Who answers, sync or async."""
+"""A function that answers requests, sync or async."""
 
 
 @runtime_checkable
 class SupportsNeedsApproval(Protocol):
-    """A toolset that says itself which calls need approval."""
+    """A toolset that assesses its own calls."""
 
     def needs_approval(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], config: ApprovalConfig
     ) -> Union[ApprovalResult, Awaitable[ApprovalResult]]:
-        """Whether a call is blocked, pre-approved, or needs approval."""
+        """Return whether a call is blocked, pre-approved, or needs approval."""
         ...
 
 
 @runtime_checkable
 class SupportsApprovalDescription(Protocol):
-    """A toolset that describes its calls to the person who is asked."""
+    """A toolset that describes its calls for a person."""
 
     def get_approval_description(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> str:
-        """What the person reads."""
+        """Return the description for the person."""
         ...
 
 
 def needs_approval_from_config(name: str, config: Optional[ApprovalConfig]) -> ApprovalResult:
-    """What an entry says: pre-approved, or else a question."""
+    """Return ``pre_approved`` if the entry says so, or else ``needs_approval``."""
     if ((config or {}).get(name) or {}).get("pre_approved"):
         return ApprovalResult.pre_approved()
     return ApprovalResult.needs_approval()
 
 
 Remembering = Literal["session", "caller"]
-"""Who keeps what is to be remembered: the session, or whoever wrote the callback."""
+"""Who remembers an answer: the session, or the caller."""
 
 
 @dataclass
 class Question:
-    """One call on its way through the session, in the relative's words."""
+    """One pending call, in the types of this module."""
 
     request: ApprovalRequest
     loop: Optional[asyncio.AbstractEventLoop]
@@ -171,7 +173,7 @@ class Question:
     error: Optional[BaseException] = None
 
     def answered(self, answer: Any, remembering: Remembering) -> _types.ApprovalDecision:
-        """The answer in askfirst's words, if it is one."""
+        """Convert the answer of the callback to a decision."""
         if not isinstance(answer, ApprovalDecision):
             raise TypeError("approval_callback must return ApprovalDecision")
         self.decision = answer
@@ -180,9 +182,9 @@ class Question:
 
 
 class Questions:
-    """The approver around a callback. Each call's question carries a token, by which its own words are found again.
+    """The approver around a callback. The request of each call carries a token, which finds the original request.
 
-    What the callback raises is kept with the question, to be raised where the tool was called.
+    An exception of the callback is kept with the question, and raised where the tool was called.
     """
 
     def __init__(self, callback: ApprovalCallback, remembering: Remembering) -> None:
@@ -195,7 +197,7 @@ class Questions:
 
     @contextmanager
     def asking(self, request: ApprovalRequest) -> Iterator[tuple[str, Question]]:
-        """A question and its token, open as long as the block lasts."""
+        """Open a question, and return it with its token. It stays open while the block runs."""
         token = f"call-{secrets.token_hex(8)}"
         question = self._open[token] = Question(request, running_loop())
         try:
@@ -234,7 +236,7 @@ def _finished(awaitable: Any, loop: Optional[asyncio.AbstractEventLoop]) -> Any:
 
 
 class GatedToolset(AroundToolset[Any]):
-    """What the two versions have in common: the way of a call."""
+    """The base of both versions of ``ApprovalToolset``: sends a call through the session."""
 
     def __init__(
         self,
@@ -259,7 +261,7 @@ class GatedToolset(AroundToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Runs the tool if it is approved, and raises if it is not."""
+        """Run the tool if the call is approved, or raise."""
         result = await self._result(name, tool_args, ctx)
         text = self._description(name, tool_args, ctx) if result.is_needs_approval else ""
         request = ApprovalRequest(tool_name=name, tool_args=tool_args, description=text)
@@ -291,9 +293,9 @@ class GatedToolset(AroundToolset[Any]):
 
 
 class ApprovalToolset(GatedToolset):
-    """A toolset whose calls are approved before they run; a denial raises ``ApprovalDenied``.
+    """A toolset whose calls need approval. A refusal raises ``ApprovalDenied``.
 
-    An inner toolset with ``needs_approval`` decides itself what is asked about; otherwise ``config`` does.
+    ``needs_approval`` of the inner toolset decides which calls to ask about, or else ``config``.
     """
 
     def __init__(
@@ -335,7 +337,7 @@ def _view(result: Any, text: str) -> Callable[..., Any]:
 
 
 def running_loop() -> Optional[asyncio.AbstractEventLoop]:
-    """The event loop of this thread, if one is running."""
+    """Return the running event loop of this thread, or ``None``."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

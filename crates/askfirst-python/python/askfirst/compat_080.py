@@ -1,13 +1,12 @@
-"""The API of ``pydantic-ai-blocking-approval`` 0.8.0 over askfirst: that of 0.9.0, with a controller and a memory.
+"""The API of ``pydantic-ai-blocking-approval`` 0.8.0, implemented with askfirst.
 
-Code written for it runs after changing the import. A mode decides before any callback does, an empty memory that is
+It adds a controller and a memory to the API of 0.9.0. The mode decides before the callback, an empty memory that is
 passed in is kept, and ``Path("x")`` and ``"x"`` are different arguments.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any, Literal, Optional, Protocol, runtime_checkable
 
 from pydantic_ai import RunContext
@@ -25,6 +24,7 @@ from .compat import (
     Questions,
     SupportsApprovalDescription,
 )
+from .compat import ApprovalResult as _ApprovalResult
 
 __all__ = [
     "ApprovalCallback",
@@ -41,76 +41,47 @@ __all__ = [
 Mode = Literal["interactive", "approve_all", "strict"]
 
 
-@dataclass(frozen=True)
-class ApprovalResult:
-    """Whether a call is blocked, pre-approved, or needs approval."""
+class ApprovalResult(_ApprovalResult):
+    """Whether a call is blocked, pre-approved, or needs approval. Unlike 0.9.0, it does not check its fields."""
 
-    status: Literal["blocked", "pre_approved", "needs_approval"]
-    block_reason: Optional[str] = None
-
-    @classmethod
-    def blocked(cls, reason: str) -> ApprovalResult:
-        """It may never run."""
-        return cls("blocked", reason)
-
-    @classmethod
-    def pre_approved(cls) -> ApprovalResult:
-        """It runs without a question."""
-        return cls("pre_approved")
-
-    @classmethod
-    def needs_approval(cls) -> ApprovalResult:
-        """A person is asked."""
-        return cls("needs_approval")
-
-    @property
-    def is_blocked(self) -> bool:
-        return self.status == "blocked"
-
-    @property
-    def is_pre_approved(self) -> bool:
-        return self.status == "pre_approved"
-
-    @property
-    def is_needs_approval(self) -> bool:
-        return self.status == "needs_approval"
+    def __post_init__(self) -> None: ...
 
 
 @runtime_checkable
 class SupportsNeedsApproval(Protocol):
-    """A toolset that says itself which calls need approval."""
+    """A toolset that assesses its own calls."""
 
     def needs_approval(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any]) -> ApprovalResult:
-        """Whether a call is blocked, pre-approved, or needs approval."""
+        """Return whether a call is blocked, pre-approved, or needs approval."""
         ...
 
 
 class ApprovalMemory:
-    """What was answered for the session, by tool and arguments."""
+    """The remembered answers of a session, by tool and arguments."""
 
     def __init__(self) -> None:
         self._memory = _Memory()
 
     def lookup(self, tool_name: str, args: dict[str, Any]) -> Optional[ApprovalDecision]:
-        """The answer to an equal call, or ``None``."""
-        return _told(self._memory.lookup(tool_name, args))
+        """Return the answer to an equal call, or ``None``."""
+        return _from_native(self._memory.lookup(tool_name, args))
 
     def store(self, tool_name: str, args: dict[str, Any], decision: ApprovalDecision) -> None:
-        """Keeps an answer with ``remember="session"``; others are not kept."""
+        """Remember an answer if it has ``remember="session"``."""
         if decision.remember == "session":
-            self._memory.store(tool_name, args, _said(decision))
+            self._memory.store(tool_name, args, _to_native(decision))
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Forget all answers."""
         self._memory.clear()
 
     def list_approvals(self) -> list[tuple[str, dict[str, Any], ApprovalDecision]]:
-        """Everything that is kept: tool, arguments, answer."""
+        """Return all remembered answers, each with its tool and arguments."""
         kept = []
         for entry in self._memory.list():
             decision = entry["decision"]
-            told = ApprovalDecision(approved=decision["approved"], note=decision.get("note"), remember="session")
-            kept.append((entry["tool_name"], entry["payload"], told))
+            answer = ApprovalDecision(approved=decision["approved"], note=decision.get("note"), remember="session")
+            kept.append((entry["tool_name"], entry["payload"], answer))
         return kept
 
     def __len__(self) -> int:
@@ -118,7 +89,7 @@ class ApprovalMemory:
 
 
 class ApprovalController:
-    """A mode, a memory and a callback."""
+    """Turns requests into decisions with a mode, a memory and a callback."""
 
     def __init__(self, mode: Mode = "interactive", approval_callback: Optional[ApprovalCallback] = None) -> None:
         self.mode = mode
@@ -127,12 +98,12 @@ class ApprovalController:
 
     @property
     def memory(self) -> ApprovalMemory:
-        """What is remembered."""
+        """The remembered answers."""
         return self._memory
 
     @property
     def approval_callback(self) -> ApprovalCallback:
-        """Who answers for a toolset: the mode, or the callback where the mode is interactive."""
+        """The function that answers requests: by the mode, or by the callback in interactive mode."""
         if self.mode == "approve_all":
             return lambda _request: ApprovalDecision(approved=True)
         if self.mode == "strict":
@@ -142,16 +113,16 @@ class ApprovalController:
         return self._approval_callback
 
     def is_session_approved(self, request: ApprovalRequest) -> bool:
-        """Whether an equal call was approved for the session."""
+        """Return whether an equal call was approved for the session."""
         kept = self._memory.lookup(request.tool_name, request.tool_args)
         return kept is not None and kept.approved
 
     def clear_session_approvals(self) -> None:
-        """Forgets everything."""
+        """Forget all answers."""
         self._memory.clear()
 
     def request_approval_sync(self, request: ApprovalRequest) -> ApprovalDecision:
-        """The decision, waited for in this thread."""
+        """Decide about a request, and block until there is an answer."""
         decided = self._without_asking(request, NotImplementedError)
         if decided is not None:
             return decided
@@ -162,7 +133,7 @@ class ApprovalController:
             return _answer(question, controller.request_approval_sync(_asked(request, token)))
 
     async def request_approval(self, request: ApprovalRequest) -> ApprovalDecision:
-        """The decision, waited for without blocking the event loop."""
+        """Decide about a request without blocking the event loop."""
         decided = self._without_asking(request, RuntimeError)
         if decided is not None:
             return decided
@@ -176,7 +147,7 @@ class ApprovalController:
         if self.mode == "strict":
             return _strict(request.tool_name)
         if self.mode != "interactive":
-            raise ValueError(f"`mode` is `{self.mode}`, not interactive, approve_all or strict")
+            raise ValueError(f"`mode` must be interactive, approve_all or strict, not `{self.mode}`")
         kept = self._memory.lookup(request.tool_name, request.tool_args)
         if kept is None and self._approval_callback is None:
             raise missing("No approval_callback provided for interactive mode")
@@ -192,9 +163,9 @@ class ApprovalController:
 
 
 class ApprovalToolset(GatedToolset):
-    """A toolset whose calls are approved before they run; a denial raises ``PermissionError``.
+    """A toolset whose calls need approval. A refusal raises ``PermissionError``.
 
-    An inner toolset with ``needs_approval`` decides itself what is asked about; otherwise ``config`` does.
+    ``needs_approval`` of the inner toolset decides which calls to ask about, or else ``config``.
     """
 
     def __init__(
@@ -246,11 +217,11 @@ def _answer(question: Question, given: Any) -> ApprovalDecision:
     return ApprovalDecision(approved=given.approved, note=given.note)
 
 
-def _told(decision: Any) -> Optional[ApprovalDecision]:
+def _from_native(decision: Any) -> Optional[ApprovalDecision]:
     if decision is None:
         return None
     return ApprovalDecision(approved=decision.approved, note=decision.note, remember="session")
 
 
-def _said(decision: ApprovalDecision) -> _types.ApprovalDecision:
+def _to_native(decision: ApprovalDecision) -> _types.ApprovalDecision:
     return _types.ApprovalDecision(approved=decision.approved, note=decision.note, remember="session")

@@ -1,8 +1,8 @@
 """askfirst for LangChain and LangGraph.
 
-``ApprovalMiddleware`` goes into ``create_agent(middleware=[...])``, or its ``wrap_tool_call`` and ``awrap_tool_call``
-into a ``ToolNode``; ``ApprovalToolWrapper`` gates one tool. Put the middleware last: what comes after it in the list
-could change a call after it was shown.
+- ``ApprovalMiddleware`` is for ``create_agent(middleware=[...])``. Its ``wrap_tool_call`` and ``awrap_tool_call`` are
+  for a ``ToolNode``. Put it last: middleware after it could change a call after a person has seen it.
+- ``ApprovalToolWrapper`` guards one tool.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What a person answered to a paused run, read strictly.
+"""Reads the answer that resumes a paused run.
 
-Askfirst's own decisions and the forms that LangChain's clients send are understood; everything else is no answer, and
-no answer is no approval.
+The answer is a decision of askfirst, or has one of the forms that LangChain's clients send. Anything else is a refusal.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _FIELDS = frozenset({"approved", "note", "remember", "scope", "edited_args", "pa
 
 
 def question(request: ApprovalRequest, tool_call_id: str | None) -> dict[str, Any]:
-    """What a paused run shows: plain JSON, in the shape of LangChain's own questions about one call."""
+    """Return the question that a paused run shows, as JSON in the form of LangChain's own questions."""
     return {
         "type": "tool_approval",
         "tool_call_id": tool_call_id,
@@ -31,22 +30,22 @@ def question(request: ApprovalRequest, tool_call_id: str | None) -> dict[str, An
 
 
 def decision_from(answer: Any, tool_name: str) -> ApprovalDecision:
-    """The decision that an answer stands for."""
+    """Convert an answer to a decision. Raise if it is invalid."""
     if isinstance(answer, ApprovalDecision):
         return answer
     if not isinstance(answer, Mapping):
-        raise TypeError(f"the answer is {type(answer).__name__}, not a decision")
+        raise TypeError(f"expected a decision, not {type(answer).__name__}")
     if "decisions" in answer:
         decisions = answer["decisions"]
         if not isinstance(decisions, list) or len(decisions) != 1:
-            raise ValueError("the answer holds not exactly one decision")
+            raise ValueError("expected exactly one decision")
         return decision_from(decisions[0], tool_name)
     if "type" in answer:
         return _of_type(answer, tool_name)
     if unknown := set(answer) - _FIELDS:
-        raise ValueError(f"the answer has an unknown field `{sorted(map(str, unknown))[0]}`")
+        raise ValueError(f"unknown field `{sorted(map(str, unknown))[0]}`")
     if not isinstance(answer.get("approved"), bool):
-        raise ValueError("the answer does not say `approved: true` or `approved: false`")
+        raise ValueError("`approved` must be true or false")
     return ApprovalDecision(**answer)
 
 
@@ -59,34 +58,34 @@ def _of_type(answer: Mapping[str, Any], tool_name: str) -> ApprovalDecision:
     if kind == "edit":
         action = answer.get("edited_action")
         if not isinstance(action, Mapping) or not isinstance(action.get("args"), Mapping):
-            raise ValueError("the edit has no `edited_action` with `args`")
+            raise ValueError("an edit must have `edited_action` with `args`")
         if action.get("name", tool_name) != tool_name:
-            raise ValueError(f"the edit names another tool: `{action.get('name')}`")
+            raise ValueError(f"the edit is for another tool: `{action.get('name')}`")
         return ApprovalDecision(approved=True, edited_args=dict(action["args"]), remember=remember)
-    raise ValueError(f"the answer's type is `{kind}`, not approve, edit or reject")
+    raise ValueError(f"`type` must be approve, edit or reject, not `{kind}`")
 
 
-def understood(answer: Any, tool_name: str) -> ApprovalDecision:
-    """The decision that an answer stands for; a no where it stands for none."""
+def decision_or_refusal(answer: Any, tool_name: str) -> ApprovalDecision:
+    """Convert an answer to a decision. An invalid answer is a refusal."""
     try:
         return decision_from(answer, tool_name)
     except (TypeError, ValueError) as error:
-        return ApprovalDecision(approved=False, note=f"the answer was not understood: {error}", cause="approver_failed")
+        return ApprovalDecision(approved=False, note=f"invalid answer: {error}", cause="approver_failed")
 
 
 class Answers:
-    """The approver of paused runs: what each call was resumed with, by a token that its question carries."""
+    """The approver of paused runs. It keeps the answer to each call under a token that its request carries."""
 
     def __init__(self) -> None:
         self._held: dict[str, ApprovalDecision | None] = {}
 
     def controller(self, like: ApprovalController) -> ApprovalController:
-        """A controller with the mode and the memory of another, which asks here."""
+        """Return a controller with the mode and memory of another one, and this approver."""
         return ApprovalController(mode=like.mode, approval_callback=self._ask, memory=like.memory)
 
     @contextmanager
     def holding(self, answer: ApprovalDecision | None) -> Iterator[str]:
-        """A token for which this answer is given, as long as the block lasts."""
+        """Return a token for an answer, valid while the block runs."""
         token = f"paused-{secrets.token_hex(8)}"
         self._held[token] = answer
         try:
@@ -97,8 +96,8 @@ class Answers:
     def _ask(self, request: ApprovalRequest) -> ApprovalDecision:
         answer = self._held.get(request.group_id or "")
         if answer is None:
-            raise LookupError("the run was not resumed with an answer to this call")
+            raise LookupError("the run was resumed without an answer to this call")
         if answer.edited_args is not None and dict(request.args) == dict(answer.edited_args):
-            # Whoever put these arguments in has seen them.
+            # The person wrote these arguments, so this is the answer to them.
             return ApprovalDecision(approved=True, remember=answer.remember, note=answer.note)
         return answer

@@ -1,7 +1,7 @@
-"""Calls of one model message, brought together before the first question.
+"""Collects the calls of one model message, so that a person sees them in one dialog.
 
-LangGraph starts the calls of one message as tasks of their own, in threads or in one event loop. They are submitted
-together once all of them are here, or after a moment: one that comes later asks alone.
+LangGraph starts each call of a message as its own task, in a thread or on an event loop. The calls are submitted
+together when all have arrived, or after a moment. A later call asks alone.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from .._session import Session
 
 _MOMENT = 0.05
-"""Seconds that a first call waits for its siblings."""
+"""How many seconds the first call waits for the others."""
 
 
 class Gathering:
-    """The calls that wait for their siblings, by the ids of the calls of one message."""
+    """The calls that wait for others, by the ids of all calls of one message."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -26,7 +26,7 @@ class Gathering:
         self._waiting: dict[tuple[str, ...], list[tuple[Any, Future[Any]]]] = {}
 
     def submit(self, key: tuple[str, ...], call: tuple[Any, ...]) -> Any:
-        """The ticket of one call; waits in this thread."""
+        """Submit a call together with the others of its message, and return its ticket. Blocks this thread."""
         with self._session.controller._blocking():
             future = self._enter(key, call)
         try:
@@ -40,7 +40,7 @@ class Gathering:
             raise
 
     async def submit_async(self, key: tuple[str, ...], call: tuple[Any, ...]) -> Any:
-        """The ticket of one call; waits without blocking the event loop."""
+        """Async version of `submit`."""
         future = self._enter(key, call)
         waiting = asyncio.wrap_future(future)
         timer = asyncio.get_running_loop().call_later(_MOMENT, self._flush, key)
@@ -68,11 +68,11 @@ class Gathering:
         waiting = [(call, future) for call, future in waiting if future.set_running_or_notify_cancel()]
         if not waiting:
             return
-        # In the order of the message, however the threads came.
+        # In the order of the message, not of the threads.
         waiting.sort(key=lambda each: key.index(each[0][2]["tool_call_id"]))
         try:
             tickets = self._session.submit([call for call, _ in waiting])
-        except BaseException as error:  # noqa: BLE001 - every one of them learns it
+        except BaseException as error:  # noqa: BLE001 - every waiting call gets it
             for _, future in waiting:
                 future.set_exception(error)
             return
@@ -81,6 +81,6 @@ class Gathering:
 
 
 def _withdraw(future: Future[Any]) -> None:
-    """A call that is no longer wanted takes its question with it, also if the ticket comes later."""
+    """Cancel the ticket of a call that no one waits for, also if the ticket comes later."""
     if not future.cancel():
         future.add_done_callback(lambda done: None if done.exception() else done.result().cancel())

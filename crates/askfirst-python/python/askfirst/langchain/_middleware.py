@@ -1,8 +1,8 @@
-"""The middleware that asks first.
+"""The middleware that asks before tools run.
 
-It looks at every tool call of an agent, sync and async, and hands on exactly what was permitted. A denial becomes a
-tool message that the model reads. Nothing is kept in the graph's state: without a checkpointer it works, and with one a
-run that stopped while it asked is asked again when it goes on.
+Every tool call of an agent goes through it, sync and async. A refusal becomes a tool message for the model. It keeps
+nothing in the graph's state, so it needs no checkpointer. With one, a run that ended during a question asks again when
+it continues.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .._memory import ApprovalMemory
 from .._outcome import Denied
 from .._session import Session
 from .._types import ApprovalDecision, request_from_native
-from ._answers import Answers, question, understood
+from ._answers import Answers, question, decision_or_refusal
 from ._gather import Gathering
 from ._tools import metadata_of, siblings_of, view_of
 
@@ -32,13 +32,13 @@ _T = TypeVar("_T")
 
 
 class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Middleware for ``create_agent`` that decides about every tool call before it runs.
+    """Middleware for ``create_agent`` whose tool calls go through askfirst.
 
-    Who answers is said as for ``ApprovalController``: a controller, or a callback with an optional memory; without any
-    of them the question is asked at the terminal. With ``pause=True`` nobody is asked here: the run pauses with
-    LangGraph's ``interrupt`` (which needs a checkpointer) and goes on with ``Command(resume=...)``, also in another
-    process. The answer is an ``ApprovalDecision``, its fields as a mapping, or one of LangChain's own decisions
-    (``approve``, ``edit``, ``reject``).
+    ``controller`` answers requests, or else ``approval_callback`` (alias ``prompt_fn``) with an optional ``memory``.
+    Without any of them, askfirst asks at the terminal. With ``pause=True`` the run pauses with LangGraph's
+    ``interrupt``, which needs a checkpointer, and continues with ``Command(resume=...)``, also in another process. The
+    answer is an ``ApprovalDecision``, its fields as a mapping, or one of LangChain's decisions (``approve``, ``edit``,
+    ``reject``).
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         if pause and (approval_callback is not None or prompt_fn is not None):
-            raise ConfigError("`pause` and a callback contradict each other: a paused run is answered by resuming it")
+            raise ConfigError("`pause` and a callback cannot be combined: a paused run is answered by resuming it")
         asked = one_controller(controller, approval_callback, prompt_fn, memory)
         self._answers = Answers() if pause else None
         self._controller = asked if self._answers is None else self._answers.controller(asked)
@@ -68,16 +68,16 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
 
     @property
     def controller(self) -> ApprovalController:
-        """Who decides what must be asked about, with which memory."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     @property
     def config(self) -> Mapping[str, Mapping[str, Any]]:
-        """The entries of the tools as they were given."""
+        """The tool entries as the caller wrote them."""
         return self._config
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Result]) -> Result:
-        """Runs a permitted call, and answers a refused one with a message."""
+        """Run a permitted call, or return the message about a refused one."""
         call, key = self._call(request)
         if self._answers is not None:
             ticket = self._resumed(self._answers, request, call)
@@ -93,7 +93,7 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Result]]
     ) -> Result:
-        """The same without blocking the event loop."""
+        """Async version of `wrap_tool_call`."""
         call, key = self._call(request)
         if self._answers is not None:
             ticket = self._resumed(self._answers, request, call)
@@ -116,14 +116,14 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
         return (name, args, metadata, view), key
 
     def _resumed(self, answers: Answers, request: ToolCallRequest, call: tuple[Any, ...]) -> Any:
-        """The ticket of a call, once the run was resumed with an answer; until then the run pauses here."""
+        """Pause the run until it is resumed with an answer, then return the ticket of the call."""
         name, args, metadata, view = call
         verdict = self._session.decide(name, args, metadata, view)
         answer: ApprovalDecision | None = None
         if verdict["verdict"] == "ask" and self._controller.mode == "interactive":
             asked = request_from_native(verdict["request"])
             if asked.approval == "human" or not self._controller.is_session_approved(asked):
-                answer = understood(interrupt(question(asked, request.tool_call["id"])), name)
+                answer = decision_or_refusal(interrupt(question(asked, request.tool_call["id"])), name)
         with answers.holding(answer) as token:
             with self._controller._blocking():
                 ticket = self._session.start(name, args, {**metadata, "batch_id": token}, view)
@@ -135,7 +135,7 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def refusal_message(no: Denied, name: str, tool_call_id: str | None) -> ToolMessage:
-    """What the model reads about a call that did not run."""
+    """Return the message to the model about a refused call."""
     known = {"cause": no.cause, "note": no.note}
     return ToolMessage(
         content=str(no), name=name, tool_call_id=tool_call_id or "", status="error", artifact={"askfirst": known}
@@ -143,7 +143,7 @@ def refusal_message(no: Denied, name: str, tool_call_id: str | None) -> ToolMess
 
 
 def finished(ticket: Any, result: _T) -> _T:
-    """Says how a tool ended, by the message that it gave."""
+    """Report the result of a tool, as told by its message."""
     if isinstance(result, ToolMessage):
         error = RuntimeError(str(result.content)) if result.status == "error" else None
         finish(ticket, result.content, error=error)

@@ -1,7 +1,6 @@
-"""What LangChain knows about a call, in askfirst's words.
+"""Reads the facts about a call from LangChain's objects, and changes none of them.
 
-A tool's own view, the metadata that is recorded, and which arguments are the model's. It reads the framework's objects
-and changes none of them.
+The facts are the tool's own view, the metadata for the audit log, and the arguments that the model wrote.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from .. import _assess, _views
 
 
 def view_of(tool: Any, name: str, config: Any, memory: Any) -> _views.View | None:
-    """What a tool, or the function behind it, says about a call, or ``None`` if neither says anything."""
+    """Combine the views of a tool and of its function, or return ``None`` if there are none."""
     views: list[_views.View] = []
     for speaker in (tool, getattr(tool, "func", None), getattr(tool, "coroutine", None)):
         checked = _assess.of(speaker, memory)
@@ -28,14 +27,14 @@ def view_of(tool: Any, name: str, config: Any, memory: Any) -> _views.View | Non
 
 
 def _with_config(view: _views.View, config: Any) -> _views.View:
-    """The same view; its context also holds the framework's config, as it is."""
+    """Return the same view, which then gets LangChain's config in its metadata."""
     if not config:
         return view
     return lambda name, args, metadata: view(name, args, {**metadata, "config": config})
 
 
 def metadata_of(config: Any, tool_call_id: Any = None) -> dict[str, Any]:
-    """What is recorded about who calls: plain text, never the framework's objects."""
+    """Return the metadata of a call for the audit log, as plain text."""
     known: dict[str, Any] = {}
     if isinstance(config, Mapping):
         configurable = config.get("configurable")
@@ -51,7 +50,7 @@ def metadata_of(config: Any, tool_call_id: Any = None) -> dict[str, Any]:
 
 
 def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
-    """The ids of the calls that the model made in one message with this one and that have no result yet."""
+    """Return the ids of the calls in the same message that have no result yet."""
     messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
     if not isinstance(messages, (list, tuple)):
         return ()
@@ -66,7 +65,7 @@ def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
 
 
 def split_args(tool: BaseTool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments that the model wrote, and those that the framework put in (state, store, runtime)."""
+    """Split the arguments into those of the model and those that LangChain injected (state, store, runtime)."""
     try:
         visible = _fields(tool.tool_call_schema)
         known = _fields(tool.get_input_schema())

@@ -1,7 +1,7 @@
-"""One LangChain tool, gated.
+"""Puts approval around one LangChain tool.
 
-The wrapper is a tool itself: same name, description and arguments, so an agent or a ``ToolNode`` takes it in place of
-the tool. Every way to run it goes through the session; the inner tool is run by its own ``run`` and ``arun``.
+The wrapper is a tool with the same name, description and arguments, for an agent or a ``ToolNode``. All ways to run it
+go through the session, which runs the inner tool by its ``run`` or ``arun``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from ._tools import metadata_of, split_args, view_of
 
 
 class ApprovalToolWrapper(BaseTool):
-    """A tool that is decided about before it runs.
+    """A tool whose calls go through askfirst.
 
-    ``invoke`` and ``ainvoke`` take what the tool takes. Inside a running event loop ``invoke`` with plain arguments
-    gives something to await, because it must not block the loop. A call made by an agent that is denied becomes a tool
-    message; a call made by code raises ``ApprovalDenied`` (a ``PermissionError``).
+    ``invoke`` and ``ainvoke`` take the arguments of the tool. Inside a running event loop, ``invoke`` with plain
+    arguments returns an awaitable, because it must not block the loop. A refused call of an agent becomes a tool
+    message. A refused call of code raises ``ApprovalDenied`` (a ``PermissionError``).
     """
 
     _tool: BaseTool = PrivateAttr()
@@ -51,7 +51,7 @@ class ApprovalToolWrapper(BaseTool):
         ledger: Any = None,
     ) -> None:
         if not isinstance(tool, BaseTool):
-            raise TypeError(f"`tool` is {type(tool).__name__}, not a LangChain tool")
+            raise TypeError(f"`tool` must be a LangChain tool, not {type(tool).__name__}")
         super().__init__(
             name=tool.name,
             description=tool.description,
@@ -68,23 +68,23 @@ class ApprovalToolWrapper(BaseTool):
 
     @property
     def tool(self) -> BaseTool:
-        """The tool that is gated."""
+        """The inner tool."""
         return self._tool
 
     @property
     def controller(self) -> ApprovalController:
-        """Who decides what must be asked about, with which memory."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Runs the tool if it is permitted; inside a running event loop, something to await."""
+        """Run the tool if the call is permitted. Inside a running event loop, return an awaitable."""
         made_by_agent = isinstance(input, dict) and input.get("type") == "tool_call"
         if not made_by_agent and _in_a_loop():
             return self.ainvoke(input, config, **kwargs)
         return super().invoke(input, config, **kwargs)
 
     def run(self, tool_input: Any, *positional: Any, **kwargs: Any) -> Any:
-        """Every blocking way to run the tool comes through here."""
+        """Run the tool if the call is permitted. All blocking ways to run it end here."""
         args, injected = self._args(tool_input)
         with self._controller._blocking():
             ticket = self._start(args, kwargs)
@@ -94,7 +94,7 @@ class ApprovalToolWrapper(BaseTool):
         return finished(ticket, run_sync(ticket, lambda: self._tool.run(given, *positional, **kwargs)))
 
     async def arun(self, tool_input: Any, *positional: Any, **kwargs: Any) -> Any:
-        """Every async way to run the tool comes through here."""
+        """Async version of `run`. All async ways to run the tool end here."""
         args, injected = self._args(tool_input)
         ticket = self._start(args, kwargs)
         if await settle(ticket) != "run":
@@ -103,7 +103,7 @@ class ApprovalToolWrapper(BaseTool):
         return finished(ticket, await run(ticket, self._tool.arun(given, *positional, **kwargs)))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("an ApprovalToolWrapper is run by `invoke`, `ainvoke`, `run` or `arun`")
+        raise NotImplementedError("run an ApprovalToolWrapper with `invoke`, `ainvoke`, `run` or `arun`")
 
     def _args(self, tool_input: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if isinstance(tool_input, Mapping):

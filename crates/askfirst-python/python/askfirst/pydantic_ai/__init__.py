@@ -1,9 +1,10 @@
 """askfirst for PydanticAI.
 
-``ApprovalToolset`` stands around any toolset and asks before its tools run; ``ApprovalHandler`` answers the calls that
-PydanticAI itself defers (``requires_approval=True``), all calls of one model response in one dialog; ``FileToolset``,
-``ShellToolset`` and ``ConfigToolset`` offer askfirst's own gated tools. A denial is a message to the model, not the end
-of the run, unless ``on_denial="stop"``.
+- ``ApprovalToolset`` wraps any toolset and asks before its tools run.
+- ``ApprovalHandler`` answers the calls that PydanticAI defers (``requires_approval=True``).
+- ``FileToolset``, ``ShellToolset`` and ``ConfigToolset`` offer the tools of a config.
+
+A refusal is a message to the model. With ``on_denial="stop"`` it ends the run.
 
     >>> from pydantic_ai import Agent
     >>> from pydantic_ai.models.test import TestModel

@@ -1,7 +1,7 @@
-"""A toolset that stands around another and forwards everything.
+"""A toolset that wraps another one and forwards everything.
 
-Unlike a plain ``WrapperToolset`` it also forwards the inner id, hints and attributes of its own, and it stays what it
-is when PydanticAI replaces the inner toolset for a run. It decides nothing.
+Unlike ``WrapperToolset``, it also forwards the id, the hints and other attributes of the inner toolset. It keeps its
+own class when PydanticAI replaces the inner toolset for a run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
 
 class AroundToolset(WrapperToolset[AgentDepsT]):
-    """Forwards every member of the toolset it wraps."""
+    """Forwards every member of the wrapped toolset."""
 
     @property
     def id(self) -> str | None:

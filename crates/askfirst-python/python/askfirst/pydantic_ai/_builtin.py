@@ -1,7 +1,6 @@
-"""askfirst's own gated tools as PydanticAI toolsets.
+"""The tools of a config as PydanticAI toolsets.
 
-The files, the shell and the command tools of a config run in the native half, in the sandbox; here they are only
-offered and called. Nothing is offered that the config does not offer.
+The native half runs the file tools, the shell tool and the command tools. These classes offer and call them.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from .._memory import ApprovalMemory
 from .._session import Session, read_config
 from ._context import has_siblings, metadata_of
 from ._gather import gathering_of
-from ._toolset import told
+from ._toolset import denial_of
 
 _ANY_ARGS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
 _SHELL = frozenset({"shell", "exec"})
 
 
 class ConfigToolset(AbstractToolset[AgentDepsT]):
-    """Every tool that a config offers: files, shell, and programs as tools.
+    """All tools that a config offers: file tools, the shell tool and command tools.
 
-    ``config`` is the path of an ``askfirst.yaml`` or a whole config as a mapping; without it, the config in force in
-    this folder is read.
+    ``config`` is the path of an ``askfirst.yaml`` or a full config as a mapping. Without it, the config in force in
+    this folder counts.
     """
 
     _kinds: ClassVar[Literal["all", "files", "shell"]] = "all"
@@ -69,7 +68,7 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
 
     @property
     def controller(self) -> ApprovalController:
-        """Who decides what must be asked about, with which memory."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
@@ -78,9 +77,9 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> Any:
-        """The tool's result; a denial is what the model gets to read."""
+        """Return the tool's result, or the refusal for the model."""
         if name not in self._definitions:
-            raise ToolFailed(f"there is no tool `{name}` here")
+            raise ToolFailed(f"this toolset has no tool `{name}`")
         if has_siblings(ctx):
             metadata = metadata_of(ctx, batch=True)
             ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, tool_args, metadata, None))
@@ -88,10 +87,10 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
             ticket = self._session.start(name, tool_args, metadata_of(ctx))
         await settle(ticket)
         outcome = ticket.outcome
-        # A program that ended with another code than 0 has a result too, which says so.
+        # A program that ended with an error also has a result.
         if outcome is not None and (outcome.kind == "done" or outcome.result is not None):
             return outcome.result
-        return told(self._session, ticket)
+        return denial_of(self._session, ticket)
 
     def _tool(self, ctx: RunContext[AgentDepsT], definition: Mapping[str, Any]) -> ToolsetTool[AgentDepsT]:
         schema = definition.get("input_schema") or {"type": "object", "properties": {}}
@@ -104,12 +103,12 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
 
 
 class FileToolset(ConfigToolset[AgentDepsT]):
-    """The file tools of a config, in the roots it names."""
+    """The file tools of a config."""
 
     _kinds = "files"
 
 
 class ShellToolset(ConfigToolset[AgentDepsT]):
-    """The shell of a config: askfirst parses and judges every line, and runs it in the sandbox."""
+    """The shell tool of a config. askfirst judges every line and runs it in the sandbox."""
 
     _kinds = "shell"

@@ -1,7 +1,6 @@
-"""What PydanticAI knows about a call, in askfirst's words.
+"""Reads the facts about a call from PydanticAI's objects, and changes none of them.
 
-Who calls, in which run and step, and which of the nested toolsets owns a tool. It reads the framework's objects and
-changes none of them.
+The facts are the caller, the run and step, and the nested toolset that owns the tool.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pydantic_ai.toolsets.function import FunctionToolsetTool
 
 
 def metadata_of(ctx: Any, *, batch: bool = False) -> dict[str, Any]:
-    """``run_id``, ``session_id`` and ``caller``, as far as the run and its dependencies tell them."""
+    """Return ``run_id``, ``session_id``, ``caller`` and other metadata of a call, as far as they are known."""
     known: dict[str, Any] = {}
     if ctx is None:
         return known
@@ -37,12 +36,12 @@ def metadata_of(ctx: Any, *, batch: bool = False) -> dict[str, Any]:
 
 
 def batch_id(ctx: Any) -> str:
-    """One name for all calls of one model response."""
+    """Return the same id for all calls of one model response."""
     return f"{getattr(ctx, 'run_id', None) or 'run'}/{getattr(ctx, 'run_step', 0)}"
 
 
 def has_siblings(ctx: Any) -> bool:
-    """Whether the model asked for more than one call in the response that this call comes from."""
+    """Return whether the model made other calls in the same response."""
     messages = getattr(ctx, "messages", None)
     if not messages:
         return False
@@ -51,7 +50,7 @@ def has_siblings(ctx: Any) -> bool:
 
 
 def is_silent(toolset: Any, tool: Any) -> bool:
-    """Whether a tool is a plain function of a plain function toolset, and neither of them speaks for it."""
+    """Return whether a tool is a plain function in a plain function toolset, and neither assesses its calls."""
     if type(toolset) is not FunctionToolset or type(tool) is not FunctionToolsetTool or tool.toolset is not toolset:
         return False
     own = toolset.__dict__
@@ -65,7 +64,7 @@ def is_silent(toolset: Any, tool: Any) -> bool:
 
 
 def chain_of(toolset: Any, name: str, tool: Any) -> list[tuple[Any, str]]:
-    """Every toolset on the way to the one that owns a tool, outermost first, each with the tool's name there."""
+    """Return the nested toolsets down to the one that owns a tool, each with the tool's name there."""
     chain: list[tuple[Any, str]] = []
     while isinstance(toolset, AbstractToolset):
         chain.append((toolset, name))
@@ -91,7 +90,10 @@ def _is_new(toolset: Any, chain: list[tuple[Any, str]]) -> bool:
 
 
 def definition_of_server(tool_def: Any) -> dict[str, Any] | None:
-    """The definition of a tool of an MCP server, so that a yes is not for a tool that the server has changed since."""
+    """Return the definition of an MCP tool, or ``None`` for other tools.
+
+    A remembered approval does not cover a tool that the server has changed.
+    """
     metadata = tool_def.metadata
     if not isinstance(metadata, Mapping) or "annotations" not in metadata or "meta" not in metadata:
         return None
@@ -106,7 +108,7 @@ def definition_of_server(tool_def: Any) -> dict[str, Any] | None:
 
 
 def function_of(tool: Any) -> Any:
-    """The Python function behind a tool of a ``FunctionToolset``, or ``None``."""
+    """Return the Python function of a tool in a ``FunctionToolset``, or ``None``."""
     while (source := getattr(tool, "source_tool", None)) is not None:
         tool = source
     return getattr(getattr(getattr(tool, "call_func", None), "__self__", None), "function", None)

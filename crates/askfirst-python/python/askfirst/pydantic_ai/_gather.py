@@ -1,8 +1,7 @@
-"""Calls of one model response, brought together before the first question.
+"""Collects the calls of one model response, so that a person sees them in one dialog.
 
-PydanticAI starts the calls of one response as tasks of their own. Those that arrive in the same moment are submitted
-together, so that a person sees them in one dialog, whichever toolset they go through, as long as one controller
-answers for it; one that comes later asks alone.
+PydanticAI starts each call of a response as its own task. Calls with one controller that arrive at the same moment are
+submitted together, whichever toolset they go through. A later call asks alone.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ if TYPE_CHECKING:
     _Waiting: TypeAlias = tuple[Session, tuple[Any, ...], asyncio.Future[Any]]
 
 _TURNS = 2
-"""How many turns of the event loop a first call waits for its siblings."""
+"""How many turns of the event loop the first call waits for the others."""
 
 _of_controller: weakref.WeakKeyDictionary[ApprovalController, Gathering] = weakref.WeakKeyDictionary()
 
 
 def gathering_of(controller: ApprovalController) -> Gathering:
-    """Where the calls wait that one controller answers for."""
+    """Return the gathering for the calls of one controller."""
     return _of_controller.setdefault(controller, Gathering())
 
 
 class Gathering:
-    """The calls that wait for their siblings, by batch and event loop."""
+    """The calls that wait for others, by event loop and response."""
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[int, str], list[_Waiting]] = {}
 
     async def submit(self, session: Session, batch: str, call: tuple[Any, ...]) -> Any:
-        """The ticket of one call, submitted together with those of its batch that came in the same moment."""
+        """Submit a call together with the others of its response, and return its ticket."""
         loop = asyncio.get_running_loop()
         key = (id(loop), batch)
         future: asyncio.Future[Any] = loop.create_future()
@@ -61,7 +60,7 @@ class Gathering:
             return
         try:
             tickets = submit_together([(session, call) for session, call, _ in waiting])
-        except BaseException as error:  # noqa: BLE001 - every one of them learns it
+        except BaseException as error:  # noqa: BLE001 - every waiting call gets it
             for _, _, future in waiting:
                 if not future.done():
                     future.set_exception(error)

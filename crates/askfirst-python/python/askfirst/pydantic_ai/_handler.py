@@ -1,9 +1,8 @@
-"""The capability that answers what PydanticAI defers.
+"""The capability that answers the calls that PydanticAI defers for approval.
 
-Tools marked ``requires_approval=True``, toolsets made with ``.approval_required()`` and tools that raise
-``ApprovalRequired`` are collected by PydanticAI for each model response. All of them are submitted together, so that a
-person sees one dialog; each gets its own answer, and a no is a message to the model. One handler may serve several
-agents, also agents that run inside each other's tools.
+PydanticAI defers tools with ``requires_approval=True``, toolsets with ``.approval_required()`` and tools that raise
+``ApprovalRequired``. The handler submits all such calls of a response together, so that a person sees one dialog. One
+handler may serve several agents, including agents inside each other's tools.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from .._driving import finish, run, settle
 from .._memory import ApprovalMemory
 from .._session import Session
 from ._context import batch_id, function_of, metadata_of
-from ._toolset import told
+from ._toolset import denial_of
 
 
 class ApprovalHandler(AbstractCapability[AgentDepsT]):
-    """Asks about the tool calls that PydanticAI defers for approval, and lets the run go on.
+    """Asks about the calls that PydanticAI defers for approval, and continues the run.
 
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.test import TestModel
@@ -71,7 +70,7 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
 
     @property
     def controller(self) -> ApprovalController:
-        """Who decides what must be asked about, with which memory."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     @classmethod
@@ -81,7 +80,7 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[AgentDepsT], *, requests: DeferredToolRequests
     ) -> DeferredToolResults | None:
-        """One answer for each call that waits for approval. Calls to be run elsewhere are left alone."""
+        """Answer each call that waits for approval. Calls for external execution stay deferred."""
         if not requests.approvals:
             return None
         tickets = self._session.submit([self._call(ctx, call, requests.metadata) for call in requests.approvals])
@@ -105,7 +104,7 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         args: dict[str, Any],
         handler: Callable[[dict[str, Any]], Any],
     ) -> Any:
-        """Runs a tool; one that was asked about here has its outcome recorded."""
+        """Run a tool. If this handler approved the call, log its result."""
         ticket = self._permitted.pop((ctx.run_id, call.tool_call_id), None)
         if ticket is None:
             return await handler(args)
@@ -114,17 +113,17 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         return result
 
     async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: Callable[[], Any]) -> AgentRunResult[Any]:
-        """A permit that was not used by the end of its run is withdrawn."""
+        """Run the agent, then close the permits that were not used."""
         try:
             result: AgentRunResult[Any] = await handler()
             return result
         finally:
             for key in [key for key in self._permitted if key[0] == ctx.run_id]:
-                self._permitted.pop(key).finish(error=RuntimeError("it was permitted, and did not run"))
+                self._permitted.pop(key).finish(error=RuntimeError("the call was permitted, but did not run"))
 
-    def _call(self, ctx: RunContext[AgentDepsT], call: ToolCallPart, told: Mapping[str, Any]) -> tuple[Any, ...]:
-        metadata = {**metadata_of(ctx), "tool_call_id": call.tool_call_id, "batch_id": batch_id(ctx)}
-        known = told.get(call.tool_call_id) or {}
+    def _call(self, ctx: RunContext[AgentDepsT], call: ToolCallPart, metadata: Mapping[str, Any]) -> tuple[Any, ...]:
+        facts = {**metadata_of(ctx), "tool_call_id": call.tool_call_id, "batch_id": batch_id(ctx)}
+        known = metadata.get(call.tool_call_id) or {}
         request = {key: known[key] for key in ("description", "payload") if known.get(key) is not None}
         views: list[_views.View] = [lambda name, args, _metadata: _assess.view(request or True, name, args)]
         tool = (getattr(ctx.tool_manager, "tools", None) or {}).get(call.tool_name)
@@ -132,10 +131,10 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         checked = _assess.of(function_of(tool), memory, run_context=ctx, tool_def=tool_def)
         if checked is not None:
             views.insert(0, checked)
-        return call.tool_name, call.args_as_dict(), metadata, _views.strictest(views)
+        return call.tool_name, call.args_as_dict(), facts, _views.strictest(views)
 
     def _answer(self, ctx: RunContext[AgentDepsT], call: ToolCallPart, ticket: Any) -> ToolApproved | ToolDenied:
         if ticket.state != "run":
-            return told(self._session, ticket)
+            return denial_of(self._session, ticket)
         self._permitted[ctx.run_id, call.tool_call_id] = ticket
         return ToolApproved(override_args=dict(ticket.args) if ticket.edited else None)

@@ -1,7 +1,7 @@
-"""The toolset that asks first.
+"""The toolset that asks before its tools run.
 
-It wraps any PydanticAI toolset without changing it: every member of the inner toolset is forwarded, its context is
-entered, and only ``call_tool`` is looked at. What decides is the session's one pipeline; nothing here allows a call.
+It wraps any PydanticAI toolset without changing it, and forwards all its members. Only ``call_tool`` differs: the
+session's pipeline decides about each call.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ ApprovalCallback = Callable[..., Any]
 
 
 class ApprovalToolset(AroundToolset[AgentDepsT]):
-    """A toolset whose calls are decided about before they run.
+    """A toolset whose calls go through askfirst.
 
-    ``controller``, or ``approval_callback`` (also called ``prompt_fn``) with an optional ``memory``, says who answers;
-    without any of them the question is asked at the terminal. ``config`` is the path of an ``askfirst.yaml``, a whole
-    config as a mapping, or entries by tool name; ``tool_configs`` are entries by tool name. ``approval_func`` is a view
-    in PydanticAI's own form. Tools that nobody speaks for need what ``default_approval`` says.
+    ``controller`` answers requests, or else ``approval_callback`` (alias ``prompt_fn``) with an optional ``memory``.
+    Without any of them, askfirst asks at the terminal. ``config`` is the path of an ``askfirst.yaml``, a full config as
+    a mapping, or entries by tool name. ``tool_configs`` are entries by tool name. ``approval_func`` assesses calls in
+    PydanticAI's form. ``default_approval`` applies to tools that neither the config nor an assessment covers.
 
-    Override ``needs_approval`` to decide by code. What the tool itself blocks, and what the config denies, no override
-    lifts.
+    Override ``needs_approval`` to decide in code. An override cannot allow a call that the tool blocks or the config
+    denies.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         ledger: Any = None,
     ) -> None:
         if not isinstance(inner, AbstractToolset):
-            raise TypeError(f"`inner` is {type(inner).__name__}, not a toolset")
+            raise TypeError(f"`inner` must be a toolset, not {type(inner).__name__}")
         if approval_func is not None and not callable(approval_func):
-            raise TypeError(f"`approval_func` is {type(approval_func).__name__}, which cannot be called")
+            raise TypeError(f"`approval_func` must be callable, not {type(approval_func).__name__}")
         super().__init__(inner)
         self._controller = one_controller(controller, approval_callback, prompt_fn, memory)
         self._given, self._config = one_config(config, tool_configs, pre_approved, default_approval)
         self._approval_func = approval_func
         overridden = type(self).needs_approval is not ApprovalToolset.needs_approval
-        # A bound method would keep this alive for ever: the native half is no place where cycles are found.
+        # A bound method would keep this toolset alive forever, because the collector cannot see into the pipeline.
         override = _overriding(weakref.ref(self)) if overridden else None
         self._session = Session(
             self._given,
@@ -90,24 +90,24 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
 
     @property
     def controller(self) -> ApprovalController:
-        """Who decides what must be asked about, with which memory."""
+        """The controller: mode, memory and approver."""
         return self._controller
 
     @property
     def memory(self) -> ApprovalMemory:
-        """What is remembered."""
+        """The decisions that are remembered."""
         return self._controller.memory
 
     @property
     def config(self) -> Mapping[str, Mapping[str, Any]]:
-        """The entries of the tools as they were given, read-only: they were judged by when this was made."""
+        """The tool entries as the caller wrote them. They are read-only, because they were read at the start."""
         return self._config
 
     def needs_approval(self, name: str, args: dict[str, Any]) -> bool | dict[str, Any]:
-        """Whether a call must be asked about: ``False``, ``True``, or a mapping that describes the request.
+        """Return whether to ask about a call: ``False``, ``True``, or a mapping that describes the request.
 
-        Here it is what config and tool say. An override may call it with ``super()``. It raises ``ApprovalBlocked``
-        (a ``PermissionError``) for what may never run.
+        This version uses config and tool; an override may call it with ``super()``. It raises ``ApprovalBlocked`` (a
+        ``PermissionError``) for a call that is denied.
         """
         if self._plain is None:
             self._plain = Session(self._given, controller=self._controller)
@@ -120,7 +120,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         return {"description": request["description"], "payload": request["payload"]}
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        """The inner tools. Those that PydanticAI would defer for approval are asked about here instead."""
+        """Return the inner tools. askfirst asks about those that PydanticAI would defer for approval."""
         tools = await self.wrapped.get_tools(ctx)
         for name, tool in tools.items():
             tool_def = getattr(tool, "tool_def", None)
@@ -142,8 +142,8 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         *,
         _view: _views.View | None = None,
     ) -> Any:
-        """Runs the inner tool if it is permitted; a denial is what the model gets to read."""
-        # By the dict: a class that forwards what it lacks is slow to find what it has.
+        """Run the inner tool if the call is permitted. Return its result, or the refusal for the model."""
+        # The dict is faster than attributes here, because `__getattr__` slows them down.
         args, view, own = tool_args, _view, self.__dict__
         wrapped = own["wrapped"]
         if view is None and (own["_marked"] or own["_approval_func"] is not None or not is_silent(wrapped, tool)):
@@ -160,7 +160,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
                 if _unapproved(ctx):
                     ctx = dataclasses.replace(ctx, tool_call_approved=True)
             if state != "run":
-                return told(self._session, ticket)
+                return denial_of(self._session, ticket)
             edited = ticket.edited
         token = running.set(ticket)
         try:
@@ -168,11 +168,11 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
                 args = _valid(tool, ticket.args, ctx)
             result = await wrapped.call_tool(name, args, ctx, tool)
         except ApprovalRequired as required:
-            # It ran without a question, and now says that it needs one.
+            # The tool ran without approval, and now asks for it.
             ticket.finish(error=required)
             if not _unapproved(ctx):
                 raise
-            asking = asks_by_itself(required.metadata)
+            asking = view_of_required(required.metadata)
         except BaseException as error:
             ticket.finish(error=error)
             raise
@@ -182,16 +182,16 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
             return result
         finally:
             if token.old_value is Token.MISSING:
-                running.set(None)  # Which says the same and, unlike nothing at all, costs little next time.
+                running.set(None)  # Faster the next time than a reset to no value, with the same meaning.
             else:
                 running.reset(token)
         ctx = dataclasses.replace(ctx, tool_call_approved=True)
-        # By its class: a subclass that has its own was here already.
+        # Not the override of a subclass, which has already run.
         again: Any = ApprovalToolset.call_tool
         return await again(self, name, args, ctx, tool, _view=asking)
 
     def _view(self, name: str, ctx: Any, tool: Any) -> _views.View | None:
-        """What the inner toolsets, the function and ``approval_func`` say about a call, or ``None`` if nobody does."""
+        """Combine the views of the inner toolsets, the function and ``approval_func``, or ``None`` without any."""
         views: list[_views.View] = []
         tool_def = getattr(tool, "tool_def", None)
         if self._approval_func is not None:
@@ -225,8 +225,8 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         return other
 
 
-def told(session: Session, ticket: Any) -> ToolDenied:
-    """What the model reads about a call that did not run, or the exception where a no is to end the run."""
+def denial_of(session: Session, ticket: Any) -> ToolDenied:
+    """Return the refusal of a call for the model, or raise it if it ends the run."""
     try:
         return ToolDenied(str(refusal(session, ticket)))
     except CallFailed as error:
@@ -237,7 +237,7 @@ def _overriding(toolset: weakref.ref[ApprovalToolset[Any]]) -> Callable[..., Any
     def override(name: str, args: dict[str, Any], _metadata: Any, _entry: Any) -> Any:
         alive = toolset()
         if alive is None:
-            raise PermissionError("the toolset that decides is gone")
+            raise PermissionError("the toolset no longer exists")
         return _assess.view(alive.needs_approval(name, args), name, args)
 
     return override
@@ -251,19 +251,19 @@ def _unapproved(ctx: Any) -> bool:
     return ctx is not None and not ctx.tool_call_approved
 
 
-def asks_by_itself(metadata: Mapping[str, Any] | None) -> _views.View:
-    """The view of a tool that raised ``ApprovalRequired``: ask, with what it told."""
+def view_of_required(metadata: Mapping[str, Any] | None) -> _views.View:
+    """Return the view of a tool that raised ``ApprovalRequired`` with this metadata."""
     known = {key: (metadata or {}).get(key) for key in ("description", "payload")}
     said = {key: value for key, value in known.items() if value is not None}
     return lambda name, args, _metadata: _assess.view(said or True, name, args)
 
 
 def _valid(tool: Any, args: dict[str, Any], ctx: Any) -> dict[str, Any]:
-    """Edited arguments as the tool takes them. A person's slip is told to the model as a failure, not as its own."""
+    """Validate edited arguments. A mistake of the person is a failure of the tool, not a retry for the model."""
     try:
         context = getattr(ctx, "validation_context", None)
         valid: dict[str, Any] = tool.args_validator.validate_python(args, context=context)
         return valid
     except ValidationError as error:
         why = error.errors()[0]["msg"]
-        raise ToolFailed(f"the arguments that a person put in do not fit the tool: {why}") from error
+        raise ToolFailed(f"a person edited the arguments, but they do not fit the tool: {why}") from error

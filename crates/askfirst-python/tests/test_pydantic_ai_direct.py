@@ -1,4 +1,4 @@
-"""The short way of a call that nobody need be asked about: everything that may have a say still has it, every time."""
+"""The fast path of a call that needs no approval: every rule and check still counts, on every call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def denied(content: Any) -> bool:
     return "refused" in str(content)
 
 
-def test_what_is_attached_later_has_its_say() -> None:
+def test_check_attached_later_counts() -> None:
     def late(x: str) -> str:
         return f"did {x}"
 
@@ -51,7 +51,7 @@ def test_what_is_attached_later_has_its_say() -> None:
     assert denied(run(gated, "a")[0])
 
 
-def test_a_no_in_memory_and_a_revoked_yes_are_heeded() -> None:
+def test_remembered_no_and_revoked_yes_count() -> None:
     person = Person(yes(remember="session"), no(), no())
     gated: Any = ApprovalToolset(FunctionToolset([act]), approval_callback=person)
     assert run(gated, "a", "a", "a") == ["did a"] * 3 and len(person.asked) == 1
@@ -62,7 +62,7 @@ def test_a_no_in_memory_and_a_revoked_yes_are_heeded() -> None:
     assert denied(run(gated, "a")[0]) and len(person.asked) == 2
 
 
-def test_equal_is_what_a_tool_could_not_tell_apart() -> None:
+def test_indistinguishable_values_are_equal() -> None:
     person = Person(yes(remember="session"))
 
     def take(x: Any) -> str:
@@ -74,7 +74,7 @@ def test_equal_is_what_a_tool_could_not_tell_apart() -> None:
     assert [outcome for _, _, outcome in returns] == ["success"] * 2 + ["denied"] * 4
 
 
-def test_a_stopped_run_runs_nothing_more() -> None:
+def test_stopped_run_runs_nothing_more() -> None:
     controller = ApprovalController(approval_callback=Person(yes(remember="session")))
     gated: Any = ApprovalToolset(FunctionToolset([act]), controller, tool_configs={"free": {"approval": "none"}})
     assert run(gated, "a", "a") == ["did a"] * 2
@@ -83,14 +83,14 @@ def test_a_stopped_run_runs_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 2**64, object(), {1: 2}])
-def test_what_cannot_be_judged_does_not_run(bad: Any) -> None:
+def test_call_that_cannot_be_judged_does_not_run(bad: Any) -> None:
     session = askfirst.Session({"tools": {"t": {"approval": "none"}}})
     ran: list[Any] = []
     said = session.run("t", {"x": bad}, lambda x: ran.append(x))
     assert isinstance(said, askfirst.Denied) and "cannot be judged" in said and ran == []
 
 
-def test_a_session_that_looks_at_every_call_looks_at_these_too() -> None:
+def test_session_check_sees_calls_allowed_at_once() -> None:
     seen: list[Any] = []
 
     def look(name: str, args: Any, metadata: Any) -> Any:
@@ -104,7 +104,7 @@ def test_a_session_that_looks_at_every_call_looks_at_these_too() -> None:
     assert seen == [("act", {"x": "a"}, {"caller": "ada"}), ("act", {"x": "bad"}, {})]
 
 
-def test_approver_and_override_get_the_metadata_of_the_call() -> None:
+def test_caller_is_known_with_and_without_override() -> None:
     class Deps:
         session_id, worker_name = "s1", "worker"
 
@@ -146,12 +146,12 @@ def test_failing_deps_ask_no_one_and_run_nothing() -> None:
     with pytest.raises(ValueError, match="no idea"):
         asyncio.run(_call(asked, context(Broken())))
     assert person.asked == [] and ran == []
-    # Nobody sees it where nobody is asked.
+    # Without a question, nothing reads the metadata.
     free: Any = ApprovalToolset(FunctionToolset([act]), approval_callback=person, tool_configs=FREE)
     assert asyncio.run(_call(free, context(Broken()))) == "did a"
 
 
-def test_allowed_tool_can_ask_only_while_it_runs() -> None:
+def test_tool_allowed_at_once_may_ask_only_while_it_runs() -> None:
     import asyncio
 
     person = Person(yes(), no())
@@ -174,7 +174,7 @@ def test_allowed_tool_can_ask_only_while_it_runs() -> None:
     assert [request.description for request in person.asked] == ["Inner", "Inner"]
 
 
-def test_a_ticket_that_ran_at_once_ends_once() -> None:
+def test_ticket_of_direct_call_ends_once() -> None:
     session = askfirst.Session({"tools": FREE})
     ticket = session.start("act", {"x": "a"})
     assert (ticket.state, ticket.args, ticket.edited, ticket.outcome) == ("run", {"x": "a"}, False, None)

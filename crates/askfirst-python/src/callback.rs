@@ -1,5 +1,6 @@
-//! Python objects that the native half holds for long, where Python's collector can find them: a callback may well hold
-//! what holds it.
+//! Python callables that the native half keeps, visible to Python's garbage collector.
+//!
+//! A callback often refers to the object that keeps it. Only the collector can free such a cycle.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,22 +8,22 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-/// A Python object that belongs to exactly one of our own, which shows it to the collector.
-pub(crate) struct Held(Mutex<Option<Py<PyAny>>>);
+/// A Python callable with exactly one native owner, which shows it to the collector.
+pub(crate) struct PythonCallback(Mutex<Option<Py<PyAny>>>);
 
-impl Held {
+impl PythonCallback {
     pub(crate) fn new(object: Py<PyAny>) -> Self {
         Self(Mutex::new(Some(object)))
     }
 
-    /// The object. Once the collector took it, whoever needs it fails, and a call that rests on it is refused.
+    /// Returns the callable. Fails if the collector has freed it; askfirst then refuses the call that needs it.
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let object = held.as_ref().map(|object| object.bind(py).clone());
-        object.ok_or_else(|| PyRuntimeError::new_err("what is to be called was thrown away"))
+        object.ok_or_else(|| PyRuntimeError::new_err("the callback no longer exists"))
     }
 
-    /// Shows it to the collector. What is in use right now is not shown, and so stays.
+    /// Shows the callable to the collector. A callable in use at this moment is not shown, so it stays alive.
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self.0.try_lock() {
             Ok(held) => visit.call(held.as_ref()),
@@ -30,7 +31,7 @@ impl Held {
         }
     }
 
-    /// Lets it go.
+    /// Drops the callable.
     pub(crate) fn clear(&self) {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(taken);
