@@ -8,21 +8,31 @@ use askfirst::when::Glob;
 use super::fault::Fault;
 use super::keys::{self, TOOLCHAIN_WORDS, ValueKind};
 use super::node::{Entry, Node, Source, Value};
+use super::older;
 use super::quote::{escape, find_closest, join_or};
 use super::read::Dialect;
 use super::scalar;
 
+/// The errors of a config.
+#[derive(Debug, Default)]
+pub(crate) struct CheckReport {
+    pub(crate) faults: Vec<Fault>,
+    /// Unknown keys of tools in a [`Dialect::Dict`] config. They are errors unless an override uses them.
+    pub(crate) override_keys: Vec<Fault>,
+}
+
 /// Checks a complete config and returns its errors.
-pub(crate) fn check(root: &Node, source: &Source, dialect: Dialect) -> Vec<Fault> {
-    let mut checker = Checker { source, dialect, faults: Vec::new() };
+pub(crate) fn check(root: &Node, source: &Source, dialect: Dialect) -> CheckReport {
+    let mut checker = Checker { source, dialect, faults: Vec::new(), override_keys: Vec::new() };
     checker.check_section(root, "", "config");
-    checker.faults
+    CheckReport { faults: checker.faults, override_keys: checker.override_keys }
 }
 
 struct Checker<'a> {
     source: &'a Source,
     dialect: Dialect,
     faults: Vec<Fault>,
+    override_keys: Vec<Fault>,
 }
 
 impl Checker<'_> {
@@ -53,22 +63,32 @@ impl Checker<'_> {
         for entry in node.entries() {
             match keys::child(path, &entry.key) {
                 Some(key) => self.check_value(&entry.value, key.path, key.kind, &entry.key),
-                None => self.report_unknown_key(entry, path),
+                None => self.report_unknown_key(entry, path, name),
             }
         }
     }
 
-    fn report_unknown_key(&mut self, entry: &Entry, path: &str) {
-        if path == "tools.*" && self.dialect == Dialect::Dict {
+    fn report_unknown_key(&mut self, entry: &Entry, path: &str, name: &str) {
+        let is_of_override = path == "tools.*" && self.dialect == Dialect::Dict;
+        if is_of_override && older::is_old_tool_key(&entry.key) {
             return;
         }
         let known = || keys::below(path).map(|(name, _)| name);
-        let mut fault = self.source.fault(&entry.at, format!("unknown key `{}`", escape(&entry.key)));
-        fault.hint = Some(match find_closest(&entry.key, known()) {
+        let mut message = format!("unknown key `{}`", escape(&entry.key));
+        if is_of_override {
+            message.push_str(&format!(" in `tools.{}`", escape(name)));
+        }
+        let mut fault = self.source.fault(&entry.at, message);
+        let closest = find_closest(&entry.key, known());
+        fault.hint = Some(match closest {
             Some(name) => format!("did you mean `{name}`?"),
+            None if is_of_override => "put your own keys under `options`".to_owned(),
             None => format!("known keys here: {}", known().collect::<Vec<_>>().join(", ")),
         });
-        self.faults.push(fault);
+        match closest {
+            None if is_of_override => self.override_keys.push(fault),
+            Some(_) | None => self.faults.push(fault),
+        }
     }
 
     fn check_value(&mut self, node: &Node, path: &str, kind: ValueKind, name: &str) {

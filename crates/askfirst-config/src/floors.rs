@@ -60,6 +60,7 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     main.approval_timeout = shorter(main.approval_timeout, floor.approval_timeout, DEFAULT_APPROVAL_TIMEOUT);
     main.memory_expire = shorter(main.memory_expire, floor.memory_expire, DEFAULT_MEMORY_EXPIRE);
     main.on_denial = main.on_denial.max(floor.on_denial);
+    main.ledger.is_set |= floor.ledger.is_set;
     main.ledger.sync = main.ledger.sync.max(floor.ledger.sync);
     add_missing(&mut main.secrets.args, &floor.secrets.args);
     add_missing(&mut main.secrets.env, &floor.secrets.env);

@@ -69,7 +69,7 @@ pub fn load_with(options: &LoadOptions, trust: ProjectTrust) -> Result<Config, F
 
 /// Loads a config that a program passes as JSON, together with the managed config.
 ///
-/// Unknown keys of a tool are passed to the override. Paths are relative to the folder in `options`.
+/// [`Settings::override_keys`] has the unknown keys of tools. Paths are relative to the folder in `options`.
 ///
 /// # Errors
 /// Fails with all errors of the JSON and of the managed config.

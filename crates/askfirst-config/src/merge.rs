@@ -22,8 +22,10 @@ pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
         rules: Rules::default(),
         commands: user.commands,
         mcp: user.mcp,
+        override_keys: Vec::new(),
         origins: BTreeMap::new(),
     };
+    main.ledger.is_set |= project.ledger.is_set;
     if is_set("ledger.sync") {
         main.ledger.sync = project.ledger.sync;
     }

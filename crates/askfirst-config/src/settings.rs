@@ -141,6 +141,8 @@ pub struct Settings {
     pub only_tools: Option<Vec<String>>,
     /// The MCP servers, by name.
     pub mcp: BTreeMap<String, McpServer>,
+    /// Unknown keys of tools in a config that a program passed. They are errors unless an override uses them.
+    pub override_keys: Vec<super::fault::Fault>,
     /// The keys that the config sets, with value and origin. Contains no keys below a user-defined name.
     pub origins: BTreeMap<String, Origin>,
 }
@@ -198,6 +200,8 @@ pub enum OnDenial {
 /// The settings of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerConfig {
+    /// Whether the config has a section `ledger`. A library session then keeps an audit log.
+    pub is_set: bool,
     /// Which entries are synced to disk.
     pub sync: SyncRule,
     /// The size in bytes at which a new file starts, or `None` for the default.

@@ -352,8 +352,39 @@ fn json_config_passes_unknown_keys_to_the_override() {
     assert_eq!(case.approval, Some(Approval::None));
     assert_eq!(json!(case.options), json!({ "safe_commands": ["ls"], "pre_approved": true, "mine": 1 }));
     assert!(config.main.shell.is_none());
+    let unknown: Vec<&str> = config.main.override_keys.iter().map(|fault| fault.message.as_str()).collect();
+    let safe = "unknown key `safe_commands` in `tools.shell_exec`";
+    assert_eq!(unknown, ["unknown key `mine` in `tools.shell_exec`", safe]);
     let faults = from_json(&json!({ "tool": {}, "tools": { "a": { "approval": "x" } } }), &world.options());
     assert_eq!(faults.unwrap_err().0.len(), 2);
+}
+
+#[test]
+fn json_config_with_a_misspelled_key_is_an_error() {
+    let world = World::new();
+    for (key, hint) in [
+        ("aproval", "did you mean `approval`?"),
+        ("exclude_key", "did you mean `exclude_keys`?"),
+        ("option", "did you mean `options`?"),
+    ] {
+        let faults = from_json(&json!({ "tools": { "get_time": { key: "deny" } } }), &world.options());
+        let faults = faults.unwrap_err().0;
+        assert_eq!(faults[0].message, format!("unknown key `{key}` in `tools.get_time`"));
+        assert_eq!(faults[0].hint.as_deref(), Some(hint));
+    }
+    let anything = json!({ "tools": { "t": { "options": { "aproval": "deny", "mine": [1] } } } });
+    let config = from_json(&anything, &world.options()).unwrap();
+    assert!(config.main.override_keys.is_empty());
+}
+
+#[test]
+fn ledger_section_is_set_by_any_layer() {
+    for (name, is_set) in [(USER, true), (PROJECT, true), (MANAGED, true)] {
+        let world = World::new();
+        assert!(!world.load().unwrap().main.ledger.is_set);
+        world.write(name, "version: 1\nledger: {}\n");
+        assert_eq!(world.load().unwrap().main.ledger.is_set, is_set, "{name}");
+    }
 }
 
 #[test]

@@ -78,6 +78,11 @@ impl Rewriter<'_> {
     }
 }
 
+/// Returns whether a key of a tool is an older spelling. A [`Dialect::Dict`] config keeps it for an override.
+pub(crate) fn is_old_tool_key(key: &str) -> bool {
+    approvals::OLD_KEYS.contains(&key) || ["safe_paths", "require_read_approval"].contains(&key)
+}
+
 fn required_if(yes: bool) -> Approval {
     if yes { Approval::Required } else { Approval::None }
 }

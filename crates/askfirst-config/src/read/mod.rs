@@ -28,7 +28,7 @@ use super::settings::{OnDenial, Origin, Settings, SyncRule};
 pub(crate) enum Dialect {
     /// A file. An unknown key is an error.
     File,
-    /// Data that a program passes. Unknown keys of a tool are passed to the override.
+    /// Data that a program passes. Unknown keys of a tool are for an override, unless they look misspelled.
     Dict,
 }
 
@@ -49,13 +49,13 @@ pub(crate) struct ReadResult {
 
 /// Reads a tree. The caller has already replaced the older spellings.
 pub(crate) fn read(root: &Node, source: &Source, base: &Base, dialect: Dialect) -> ReadResult {
-    let faults = check::check(root, source, dialect);
+    let check::CheckReport { faults, override_keys } = check::check(root, source, dialect);
     let file = source.file.display().to_string().into();
     let mut reader = ConfigReader { source, file, base, dialect, faults, warnings: Vec::new() };
     if root.get("version").is_none() && dialect == Dialect::File {
         reader.warn(&Position::start(), MISSING_VERSION, "add `version: 1` at the top");
     }
-    let settings = reader.read_settings(root);
+    let settings = Settings { override_keys, ..reader.read_settings(root) };
     let ConfigReader { mut faults, warnings, .. } = reader;
     faults.sort_by_key(|fault| (fault.line, fault.column));
     faults.dedup_by(|a, b| (a.line, a.column, &a.message) == (b.line, b.column, &b.message));
@@ -117,6 +117,7 @@ impl ConfigReader<'_> {
             Some("stop") => OnDenial::Stop,
             _ => OnDenial::Return,
         };
+        settings.ledger.is_set = root.entry("ledger").is_some();
         settings.ledger.sync = match text(root.at(&["ledger", "sync"])) {
             Some("always") => SyncRule::Always,
             _ => SyncRule::Asked,
