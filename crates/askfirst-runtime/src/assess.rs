@@ -82,6 +82,12 @@ fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy
     }
 }
 
+/// Checks whether the tool can take the arguments of a call. A check that panics does not count.
+pub(crate) fn check_args(call: &ApprovalContext, toolset: &dyn Toolset) -> Result<(), String> {
+    let checked = catch_unwind(AssertUnwindSafe(|| toolset.check_args(call)));
+    checked.unwrap_or(Ok(())).map_err(|mismatch| short(&mismatch.to_string()))
+}
+
 /// Fails if the tool's definition changed after the call was judged: it may no longer be the tool that was shown.
 pub(crate) fn check_definition(call: &ApprovalContext, toolset: &dyn Toolset) -> Result<(), ToolError> {
     let now = toolset.pinned(&call.tool_name).map(|pinned| pinned.digest);
@@ -121,7 +127,7 @@ fn no_such_tool(name: &str, toolset: &dyn Toolset, policy: &Policy) -> String {
     format!("there is no tool `{}`{hint}", short(name))
 }
 
-/// Shortens a tool name for an error message. A long name is cut, and its length is added.
+/// Shortens a text of the agent for an error message. A long text is cut, and its length is added.
 fn short(name: &str) -> String {
     const MOST: usize = 100;
     match name.chars().count() {

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use crate::controller::{ApprovalController, Wait};
-use askfirst::machine::{LinesSeen, Resolution};
+use askfirst::machine::{LinesSeen, PersonApproval, Resolution};
 use askfirst::ports::{Clock, Durability};
 use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record};
+use askfirst::toolset::PersonInput;
 use askfirst::withheld::WithheldValues;
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
     Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
 };
+use askfirst_display::redact::{Mark, Redactor};
 use serde_json::{Map, Value};
 
 /// The verdict of the judge, with the data for the next step.
@@ -18,6 +20,8 @@ pub(crate) enum Ruling {
     Allow(Permit),
     Ask(Box<ApprovalRequest>),
     Deny(Refusal),
+    /// The verdict is to ask, but the tool cannot take the arguments.
+    Reject(String),
 }
 
 /// The step after the decision about a call.
@@ -28,6 +32,8 @@ pub(crate) enum NextStep {
     JudgeEdited(Args),
     /// Refuse the call.
     Refuse(Refusal),
+    /// The tool cannot take the arguments, for this reason: fail the call.
+    Reject(String),
 }
 
 /// Which entries about a call are in the audit log.
@@ -57,6 +63,10 @@ pub(crate) struct PendingCall {
     exclude_keys: Vec<String>,
     pub(crate) since: Timestamp,
     pub(crate) decision: Option<ApprovalDecision>,
+    /// The approval, if a person approved the call.
+    pub(crate) person_approval: Option<PersonApproval>,
+    /// The note of the person who approved or edited the call.
+    pub(crate) note: Option<String>,
     shown: Option<Digest>,
     seen: Option<LinesSeen>,
     pub(crate) waited_ms: u64,
@@ -93,6 +103,8 @@ impl PendingCall {
             exclude_keys: judgement.exclude_keys(),
             since: now,
             decision: None,
+            person_approval: None,
+            note: None,
             shown: None,
             seen: None,
             waited_ms: 0,
@@ -116,6 +128,8 @@ impl PendingCall {
             since: now,
             request: Some(request),
             decision: None,
+            person_approval: None,
+            note: None,
             shown: None,
             seen: None,
             waited_ms: 0,
@@ -126,7 +140,7 @@ impl PendingCall {
     pub(crate) fn request(&self) -> Option<&ApprovalRequest> {
         match &self.ruling {
             Some(Ruling::Ask(request)) => Some(request),
-            Some(Ruling::Allow(_) | Ruling::Deny(_)) | None => self.request.as_ref(),
+            Some(Ruling::Allow(_) | Ruling::Deny(_) | Ruling::Reject(_)) | None => self.request.as_ref(),
         }
     }
 
@@ -144,6 +158,13 @@ impl PendingCall {
         Some(std::mem::replace(&mut **request, kept))
     }
 
+    /// Fails the call instead of asking, because the tool cannot take its arguments.
+    pub(crate) fn reject(&mut self, why: String) {
+        if let Some(Ruling::Ask(request)) = self.ruling.replace(Ruling::Reject(why)) {
+            self.request = Some(*request);
+        }
+    }
+
     fn take_ruling(&mut self) -> Ruling {
         let taken = self.ruling.take();
         taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was already decided")))
@@ -151,7 +172,7 @@ impl PendingCall {
 
     /// Takes the call out, to judge it again.
     pub(crate) fn take_call(&mut self) -> ApprovalContext {
-        Arc::unwrap_or_clone(std::mem::take(&mut self.call))
+        ApprovalContext { approved: None, ..Arc::unwrap_or_clone(std::mem::take(&mut self.call)) }
     }
 
     /// Adds metadata that the judge did not need.
@@ -174,6 +195,7 @@ impl PendingCall {
                 self.request = Some(*request);
                 self.resolved(*wait.await, clock.now())
             }
+            (Ruling::Reject(why), _) => NextStep::Reject(why),
             (Ruling::Ask(_), None) => {
                 NextStep::Refuse(self.refusal(Cause::ApproverFailed, "it was not asked"))
             }
@@ -199,11 +221,15 @@ impl PendingCall {
     }
 
     pub(crate) fn resolved(&mut self, resolution: Resolution, now: Timestamp) -> NextStep {
-        let Resolution { decision, permit, request, shown, seen } = resolution;
+        let Resolution { decision, permit, approval, request, shown, seen } = resolution;
         self.waited_ms = now.0.saturating_sub(self.since.0);
         (self.shown, self.seen) = (shown, seen);
         self.request = Some(ApprovalRequest { call_id: self.call_id.clone(), ..request });
         self.decision = Some(decision.clone());
+        self.person_approval = approval;
+        if decision.approved && decision.cause == Cause::Person && decision.note.is_some() {
+            self.note.clone_from(&decision.note);
+        }
         match (permit, decision.edited_args) {
             (Some(permit), _) => NextStep::Run(permit),
             (None, Some(args)) if decision.approved => NextStep::JudgeEdited(args),
@@ -226,6 +252,14 @@ impl PendingCall {
         }
     }
 
+    /// Takes what a person contributed to the call. The text for the model contains no secrets of the call.
+    pub(crate) fn person_input(&mut self, redactor: &Redactor) -> PersonInput {
+        let (approval, note) = (self.person_approval.take(), self.note.take());
+        let edited = self.edited_from.is_some();
+        let edited = edited.then(|| redactor.args(&self.call.args, Mark::Record).left);
+        PersonInput::new(approval, note, edited.as_ref())
+    }
+
     pub(crate) fn refusal(&self, cause: Cause, reason: &str) -> Refusal {
         let because = self.because.clone();
         Refusal { because, ..Refusal::new(self.call.tool_name.clone(), cause, reason) }
@@ -244,7 +278,8 @@ impl PendingCall {
     }
 
     fn record(&self, left_out: &[String], withheld: &WithheldValues<'_>) -> CallRecord {
-        let ApprovalContext { tool_name, args, metadata, definition, resolved, id } = &*self.call;
+        let ApprovalContext { tool_name, args, metadata, definition, resolved, id, approved: _ } =
+            &*self.call;
         let call = if left_out.is_empty() {
             Arc::clone(&self.call)
         } else {
@@ -257,6 +292,7 @@ impl PendingCall {
                 definition: *definition,
                 resolved: resolved.clone(),
                 id: *id,
+                approved: None,
             })
         };
         let record = CallRecord {

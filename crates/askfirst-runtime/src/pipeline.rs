@@ -7,6 +7,7 @@ pub(crate) mod batch;
 mod cancelled;
 pub mod direct;
 mod numbers;
+mod refusals;
 
 use std::sync::Arc;
 
@@ -88,6 +89,7 @@ impl Pipeline {
             let mut changed = None;
             let (again, edited_from) = match call.decide(wait, &*self.clock).await {
                 NextStep::Refuse(refusal) => return self.refuse(call, refusal),
+                NextStep::Reject(why) => return self.reject(call, why),
                 NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
                     let refusal = call.refusal(Cause::ApproverFailed, "it was edited too many times");
                     return self.refuse(call, refusal);
@@ -114,19 +116,11 @@ impl Pipeline {
                     (call.take_call(), call.edited_from.take())
                 }
             };
+            let note = call.note.take();
             **call = self.judge((next_number(), again)).asked_again_because(changed);
-            call.edited_from = edited_from;
+            (call.edited_from, call.note) = (edited_from, note);
             wait = batch::ask_one(self, call);
         }
-    }
-
-    /// Refuses a call. If a person refused it, this ends the run when the config says so.
-    fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
-        refusal.ends_run = self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person;
-        if refusal.ends_run && self.run == Run::Session {
-            self.controller.stop_after_denial();
-        }
-        Outcome::Denied(self.recording().refused(call, refusal))
     }
 
     /// Runs exactly the call that the permit holds.
@@ -135,8 +129,11 @@ impl Pipeline {
         let access = permit.access();
         let (call, basis) = permit.spend_shared();
         let nested = Arc::new(Nested::new(self, &pending.call_id));
-        let invocation =
-            Invocation::new(call).with_access(access).with(basis, nested).on_thread(pending.thread);
+        let invocation = Invocation::new(call)
+            .with_access(access)
+            .with(basis, nested)
+            .on_thread(pending.thread)
+            .with_person(pending.person_input(&self.redactor));
         let running = async {
             assess::check_definition(&invocation.call, &*self.toolset)?;
             self.toolset.call(invocation.clone()).await

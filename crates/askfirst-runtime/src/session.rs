@@ -12,7 +12,9 @@ use askfirst::policy::NeedsApproval;
 use askfirst::ports::{Approver, Clock};
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
-use askfirst_config::{Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, OnDenial, Places};
+use askfirst_config::{
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, Faults, OnDenial, Places,
+};
 use askfirst_display::redact::{BadGlob, Redactor};
 
 use crate::assess::{Decided, Unknown};
@@ -39,6 +41,9 @@ pub enum OpenError {
     /// A name in `secrets:` is not a glob.
     #[error(transparent)]
     Secrets(#[from] BadGlob),
+    /// The config has unknown keys, and no override uses them.
+    #[error(transparent)]
+    UnknownKeys(#[from] Faults),
     /// The override of the decision point does not fit the config.
     #[error("{0}")]
     Override(String),
@@ -76,6 +81,8 @@ enum Log {
     Off,
     /// The config's own place, or the state folder.
     OfConfig,
+    /// The same, but only if the config has a section `ledger`.
+    IfConfigured,
     At(PathBuf),
 }
 
@@ -97,6 +104,7 @@ pub struct SessionBuilder<'a> {
     tools: Tools<'a>,
     unknown: Unknown,
     overriding: Option<Arc<dyn NeedsApproval>>,
+    override_keys_are_used: bool,
     observer: Option<Arc<dyn Observer>>,
     on_denial: Option<OnDenial>,
     run: Run,
@@ -145,6 +153,12 @@ impl<'a> SessionBuilder<'a> {
         Self { log: Log::OfConfig, ..self.state_in(state) }
     }
 
+    /// Keeps an audit log as [`log_in`](Self::log_in) does, if the config has a section `ledger`.
+    #[must_use]
+    pub fn log_if_configured(self, state: impl Into<PathBuf>) -> Self {
+        Self { log: Log::IfConfigured, ..self.state_in(state) }
+    }
+
     /// The state folder, in which the head of the audit log is stored; the user's own unless set.
     #[must_use]
     pub fn state_in(mut self, state: impl Into<PathBuf>) -> Self {
@@ -190,6 +204,13 @@ impl<'a> SessionBuilder<'a> {
         self
     }
 
+    /// Allows unknown keys of tools without an override, because other code of the program uses them.
+    #[must_use]
+    pub fn override_keys_are_used(mut self, used: bool) -> Self {
+        self.override_keys_are_used = used;
+        self
+    }
+
     /// Code that is notified of each step of each call.
     #[must_use]
     pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
@@ -216,6 +237,10 @@ impl<'a> SessionBuilder<'a> {
     /// # Errors
     /// Fails if the sandbox, the tools, the config's values or the audit log cannot be used.
     pub fn open(self) -> Result<Session, OpenError> {
+        let unknown = &self.config.main.override_keys;
+        if self.overriding.is_none() && !self.override_keys_are_used && !unknown.is_empty() {
+            return Err(Faults(unknown.clone()).into());
+        }
         let (config, policy, tools, launcher) = match self.tools {
             Tools::Config(wrap) => {
                 let fails = self.config.main.sandbox.os_sandbox_fallback == Fallback::FailFast;
@@ -247,7 +272,8 @@ impl<'a> SessionBuilder<'a> {
         let state = self.state.unwrap_or_else(|| Places::from_env().state);
         let log = match self.log {
             Log::Off => None,
-            Log::OfConfig => Some(ledger_path(&config, &state)),
+            Log::IfConfigured if !config.main.ledger.is_set => None,
+            Log::OfConfig | Log::IfConfigured => Some(ledger_path(&config, &state)),
             Log::At(file) => Some(file),
         };
         let ledger = match log {
@@ -352,6 +378,7 @@ impl Session {
             tools: Tools::Config(None),
             unknown: Unknown::Blocked,
             overriding: None,
+            override_keys_are_used: false,
             observer: None,
             on_denial: None,
             run: Run::Session,

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use askfirst::ports::{Clock, Durability, RecordFailed, Recorder, Retention};
 use askfirst::record::Record;
+use askfirst::schema::SchemaMismatch;
 use askfirst::toolset::{BoxFuture, CallerThread, DefinitionPin};
 use askfirst::{
-    ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition, ToolError, Toolset,
+    ApprovalAware, ApprovalContext, ApprovalDecision, Args, Invocation, Outcome, Policy, ToolDefinition,
+    ToolError, Toolset,
 };
 use askfirst_config::OnDenial;
 use askfirst_display::redact::Redactor;
@@ -215,8 +217,11 @@ impl Toolset for ApprovalToolset {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        // A person who approved the call around this one is not asked about it again.
+        let Invocation { call, person, .. } = invocation;
+        let call = ApprovalContext { approved: person.approval, ..Arc::unwrap_or_clone(call) };
         Box::pin(async move {
-            match self.call(Arc::unwrap_or_clone(invocation.call)).await {
+            match self.call(call).await {
                 Outcome::Done(value) => Ok(value),
                 Outcome::Failed(error) => Err(error),
                 Outcome::Denied(refusal) => {
@@ -227,12 +232,20 @@ impl Toolset for ApprovalToolset {
         })
     }
 
+    fn approval(&self) -> Option<&dyn ApprovalAware> {
+        self.0.toolset.approval()
+    }
+
     fn definition(&self, name: &str) -> Option<ToolDefinition> {
         self.0.toolset.definition(name)
     }
 
     fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         self.0.toolset.pinned(name)
+    }
+
+    fn check_args(&self, call: &ApprovalContext) -> Result<(), SchemaMismatch> {
+        self.0.toolset.check_args(call)
     }
 }
 

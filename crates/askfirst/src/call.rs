@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::digest::Digest;
 use crate::json::{Args, canonical};
+use crate::question::PersonApproval;
 use crate::words::Risk;
 
 /// Metadata keys that identify the caller or the call, and say nothing about its effect.
@@ -59,6 +60,9 @@ pub struct ApprovalContext {
     /// Which call it is; set before the tool assesses it.
     #[serde(skip)]
     pub id: CallId,
+    /// The approval that a person has already given for this call, if an outer toolset asked about it.
+    #[serde(skip)]
+    pub approved: Option<PersonApproval>,
 }
 
 impl ApprovalContext {

@@ -61,6 +61,7 @@ pub mod presentation;
 mod question;
 pub mod record;
 pub mod request;
+pub mod schema;
 pub mod toolset;
 pub mod verdict;
 pub mod when;

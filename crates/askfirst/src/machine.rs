@@ -19,8 +19,8 @@ use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
 pub use crate::question::{
-    Answer, Audience, Effect, LinesSeen, Member, PresenterId, Question, QuestionId, Resolution, Submission,
-    Ticket,
+    Answer, Audience, Effect, LinesSeen, Member, PersonApproval, PresenterId, Question, QuestionId,
+    Resolution, Submission, Ticket,
 };
 #[doc(hidden)]
 pub use crate::question::{Audience as Somebody, LinesSeen as Seen, PresenterId as ShownBy};
@@ -41,6 +41,8 @@ pub struct Machine {
     stopped: bool,
     next: u64,
     effects: Vec<Effect>,
+    /// Identifies this controller in the approvals of its requests.
+    identity: Arc<()>,
 }
 
 impl Machine {
@@ -63,6 +65,7 @@ impl Machine {
             stopped: false,
             next: 1,
             effects: Vec::new(),
+            identity: Arc::default(),
         }
     }
 
@@ -134,7 +137,10 @@ impl Machine {
             submission.request.call_id = format!("c{}", ticket.0);
         }
         if let Some(decision) = self.decide_without_asking(&submission.request, now) {
-            self.resolve(ticket, submission.call, submission.request, decision);
+            self.resolve(ticket, submission.call, submission.request, decision, None);
+        } else if let Some(approval) = self.approval_for(&submission) {
+            let decision = ApprovalDecision::yes(Cause::Person);
+            self.resolve(ticket, submission.call, submission.request, decision, Some(approval));
         } else {
             self.enqueue(ticket, submission, first_new, now);
         }
@@ -166,6 +172,12 @@ impl Machine {
         let recalled = if needs_person { None } else { self.memory.lock().recall(request, now) };
         let no_one = || ApprovalDecision::no(Cause::NoOneToAsk).with_note("there is no one to ask");
         recalled.or_else(|| (self.audience == Audience::Absent).then(no_one))
+    }
+
+    /// Returns the approval that a person has already given for this call.
+    fn approval_for(&self, submission: &Submission) -> Option<PersonApproval> {
+        let approval = submission.call.approved.as_ref()?;
+        approval.covers(&self.identity, &submission.request).then(|| approval.clone())
     }
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
@@ -309,7 +321,7 @@ impl Machine {
             }
         }
         for (request, WaitingCall { ticket, call, .. }) in removed {
-            self.resolve(ticket, call, request, ApprovalDecision { approved: false, ..no.clone() });
+            self.resolve(ticket, call, request, ApprovalDecision { approved: false, ..no.clone() }, None);
         }
         self.show_next(now);
     }
@@ -380,12 +392,16 @@ impl Machine {
     fn resolve_all(&mut self, member: WaitingRequest, decision: &ApprovalDecision, seen: Option<LinesSeen>) {
         let WaitingRequest { request, original: _, shown_by: _, calls, basis, shown } = member;
         let shown = shown.map(|shown| digest_of(&shown));
+        let approval = is_person_approval(decision).then(|| {
+            let (controller, request) = (Arc::clone(&self.identity), Arc::clone(&request));
+            PersonApproval { controller, request, basis: basis.clone(), shown, seen }
+        });
         for waiting_call in calls {
             let request = waiting_call.request(&request);
             let WaitingCall { ticket, call, .. } = waiting_call;
             let permit = permit_for(decision, call, basis.clone());
-            let decision = decision.clone();
-            let resolution = Resolution { decision, permit, request, shown, seen };
+            let (decision, approval) = (decision.clone(), approval.clone());
+            let resolution = Resolution { decision, permit, approval, request, shown, seen };
             self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
         }
     }
@@ -396,9 +412,15 @@ impl Machine {
         call: Arc<ApprovalContext>,
         request: ApprovalRequest,
         decision: ApprovalDecision,
+        approval: Option<PersonApproval>,
     ) {
-        let permit = permit_for(&decision, call, None);
-        let resolution = Resolution { decision, permit, request, shown: None, seen: None };
+        let earlier = approval.clone();
+        let (basis, shown, seen) = match earlier {
+            Some(PersonApproval { basis, shown, seen, .. }) => (basis, shown, seen),
+            None => (None, None, None),
+        };
+        let permit = permit_for(&decision, call, basis);
+        let resolution = Resolution { decision, permit, approval, request, shown, seen };
         self.effects.push(Effect::Resolve(ticket, Box::new(resolution)));
     }
 
@@ -407,6 +429,10 @@ impl Machine {
         self.next += 1;
         id
     }
+}
+
+fn is_person_approval(decision: &ApprovalDecision) -> bool {
+    decision.approved && decision.edited_args.is_none() && decision.cause == Cause::Person
 }
 
 fn permit_for(

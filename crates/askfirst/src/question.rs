@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::call::ApprovalContext;
 use crate::decision::ApprovalDecision;
@@ -95,6 +96,37 @@ impl Answer {
     }
 }
 
+/// A person's approval of one request, kept while the approved call runs.
+///
+/// It answers the same request about the same call again: for a toolset that is wrapped twice, or for a call that a
+/// framework starts again. Only the controller that asked accepts it, and only this crate can create it:
+/// ```compile_fail,E0451
+/// let request = std::sync::Arc::new(askfirst::ApprovalRequest::new("rm", "Remove", serde_json::Value::Null));
+/// let controller = std::sync::Arc::default();
+/// askfirst::machine::PersonApproval { controller, request, basis: None, shown: None, seen: None };
+/// ```
+#[derive(Debug, Clone)]
+pub struct PersonApproval {
+    pub(crate) controller: Arc<()>,
+    pub(crate) request: Arc<ApprovalRequest>,
+    pub(crate) basis: Option<Value>,
+    pub(crate) shown: Option<Digest>,
+    pub(crate) seen: Option<LinesSeen>,
+}
+
+impl PersonApproval {
+    /// Returns whether the person who gave this approval has also answered another request of this controller.
+    pub(crate) fn covers(&self, controller: &Arc<()>, request: &ApprovalRequest) -> bool {
+        Arc::ptr_eq(&self.controller, controller) && self.request.shows_all_of(request)
+    }
+}
+
+impl PartialEq for PersonApproval {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.request, &other.request)
+    }
+}
+
 /// The result of a submission.
 #[derive(Debug)]
 pub struct Resolution {
@@ -102,6 +134,8 @@ pub struct Resolution {
     pub decision: ApprovalDecision,
     /// The permit to run the call, if the decision gives one.
     pub permit: Option<Permit>,
+    /// The approval, if a person approved the call.
+    pub approval: Option<PersonApproval>,
     /// The request as it was shown.
     pub request: ApprovalRequest,
     /// The digest of the request as it was shown. `None` if no person saw it.

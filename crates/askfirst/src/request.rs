@@ -10,6 +10,9 @@ use crate::pattern::OfferedPattern;
 use crate::presentation::ApprovalPresentation;
 use crate::words::{Approval, Risk, Timestamp};
 
+/// The labels of the facts that explain the decision.
+const REASON_LABELS: [&str; 2] = ["rule", "why"];
+
 /// A fact about a call that askfirst or the tool found out. The agent did not write it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
@@ -143,6 +146,26 @@ impl ApprovalRequest {
             && self.facts == other.facts
             && self.patterns == other.patterns
             && self.exclude_keys == other.exclude_keys
+    }
+
+    /// Whether a person who saw this request also saw everything that the other one would show.
+    ///
+    /// Two toolsets around one tool have different reasons, so these do not count. The other request must not be
+    /// stricter.
+    pub(crate) fn shows_all_of(&self, other: &Self) -> bool {
+        let is_reason = |fact: &Fact| REASON_LABELS.contains(&fact.label.as_str());
+        let is_shown = |fact: &Fact| is_reason(fact) || self.facts.contains(fact);
+        self.tool_name == other.tool_name
+            && is_same_object(&self.args, &other.args)
+            && is_same(&self.payload, &other.payload)
+            && self.same == other.same
+            && self.definition == other.definition
+            && self.description == other.description
+            && other.presentation.as_ref().is_none_or(|other| self.presentation.as_ref() == Some(other))
+            && other.facts.iter().all(is_shown)
+            && other.exclude_keys.iter().all(|key| self.exclude_keys.contains(key))
+            && other.approval <= self.approval
+            && other.risk <= self.risk
     }
 }
 

@@ -12,7 +12,9 @@ use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
 use crate::json::Args;
 use crate::ports::{Access, SandboxReport};
+use crate::question::PersonApproval;
 use crate::request::ApprovalRequest;
+use crate::schema::{SchemaMismatch, check_args};
 use crate::verdict::Refusal;
 use crate::words::{Cause, Risk};
 
@@ -40,6 +42,15 @@ pub trait Toolset: Send + Sync {
     /// Returns the pin of one tool: the digest and the risk of its definition.
     fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         self.definition(name).map(|definition| DefinitionPin::of(&definition))
+    }
+
+    /// Checks the arguments of a call against the schema of its tool, before a person is asked about the call.
+    ///
+    /// # Errors
+    /// Fails if the tool cannot take these arguments.
+    fn check_args(&self, call: &ApprovalContext) -> Result<(), SchemaMismatch> {
+        let definition = self.definition(&call.tool_name);
+        definition.map_or(Ok(()), |tool| check_args(&tool.input_schema, &call.args))
     }
 }
 
@@ -83,6 +94,10 @@ impl<T: Toolset + ?Sized> Toolset for Arc<T> {
     fn pinned(&self, name: &str) -> Option<DefinitionPin> {
         (**self).pinned(name)
     }
+
+    fn check_args(&self, call: &ApprovalContext) -> Result<(), SchemaMismatch> {
+        (**self).check_args(call)
+    }
 }
 
 /// The component that a tool can ask for approval while it runs.
@@ -101,6 +116,48 @@ pub enum CallerThread {
     Waiting,
 }
 
+/// What a person contributed to a call that runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PersonInput {
+    /// The approval, if a person approved the call.
+    pub approval: Option<PersonApproval>,
+    /// The note of the person who approved or edited the call.
+    pub note: Option<String>,
+    /// Whether a person edited the arguments.
+    pub edited: bool,
+    /// A text for the model that goes with the result: the edited arguments, and the note.
+    pub notice: Option<String>,
+}
+
+impl PersonInput {
+    /// Creates the input of a person. `edited` are the arguments without their secrets, if a person edited them.
+    #[must_use]
+    pub fn new(approval: Option<PersonApproval>, note: Option<String>, edited: Option<&Args>) -> Self {
+        let args = edited.map(|args| {
+            let args = cut(&Value::Object(args.clone()).to_string());
+            format!("askfirst: a person edited the arguments; the call ran with: {args}")
+        });
+        let wrote = note.as_ref().filter(|note| !note.trim().is_empty());
+        let wrote =
+            wrote.map(|note| format!("askfirst: the person who approved the call wrote: {}", cut(note)));
+        let lines: Vec<String> = args.into_iter().chain(wrote).collect();
+        let notice = (!lines.is_empty()).then(|| lines.join("\n"));
+        Self { approval, note, edited: edited.is_some(), notice }
+    }
+}
+
+/// Shortens a text for the model.
+fn cut(text: &str) -> String {
+    const MOST: usize = 4_000;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => {
+            let kept = text.get(..end).unwrap_or_default();
+            format!("{kept}… ({} characters in all)", text.chars().count())
+        }
+        None => text.to_owned(),
+    }
+}
+
 /// The input of a tool: an approved call with its basis and its access.
 #[derive(Clone)]
 pub struct Invocation {
@@ -112,6 +169,8 @@ pub struct Invocation {
     pub access: Access,
     /// Whether the thread that drives the call has other work.
     pub thread: CallerThread,
+    /// What a person contributed to the call.
+    pub person: PersonInput,
     sandbox_report: Arc<OnceLock<SandboxReport>>,
     nested: Option<Arc<dyn AskNested>>,
 }
@@ -125,6 +184,7 @@ impl Invocation {
             basis: None,
             access: Access::WithoutAsking,
             thread: CallerThread::Busy,
+            person: PersonInput::default(),
             sandbox_report: Arc::default(),
             nested: None,
         }
@@ -141,6 +201,13 @@ impl Invocation {
     #[must_use]
     pub fn on_thread(mut self, thread: CallerThread) -> Self {
         self.thread = thread;
+        self
+    }
+
+    /// Sets what a person contributed to the call.
+    #[must_use]
+    pub fn with_person(mut self, person: PersonInput) -> Self {
+        self.person = person;
         self
     }
 

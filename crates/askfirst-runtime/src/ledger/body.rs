@@ -85,7 +85,7 @@ fn with_long_args(
     record: &Record,
     call: &Arc<ApprovalContext>,
 ) -> Result<Option<Range<usize>>, LedgerError> {
-    let ApprovalContext { tool_name, args, metadata, definition, resolved: _, id: _ } = &**call;
+    let ApprovalContext { tool_name, args, metadata, definition, resolved: _, id: _, approved: _ } = &**call;
     let bare = ApprovalContext {
         tool_name: tool_name.clone(),
         metadata: metadata.clone(),

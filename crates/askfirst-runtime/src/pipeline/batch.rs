@@ -72,6 +72,7 @@ type Question = (Submission, Option<Arc<dyn Presenter + Sync>>);
 
 /// Logs the request of a call and returns what the controller needs. A request that cannot be logged is not asked.
 fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Question, Refusal>> {
+    pipeline.check_args(judged);
     let request = judged.hand_out()?;
     Some(pipeline.recording().requested(judged).map(|()| {
         let (toolset, call) = (&pipeline.toolset, &judged.call);

@@ -9,6 +9,7 @@
 )]
 
 mod again;
+mod asked_once;
 mod broken;
 mod controller;
 mod files;

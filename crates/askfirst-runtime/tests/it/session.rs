@@ -210,3 +210,30 @@ fn action_outside_of_calls_is_logged_with_its_session() {
     let failed = log_action(&config, &places.state, "memory", &actions[0]);
     assert!(matches!(failed, Err(OpenError::AuditLog(_))));
 }
+
+#[test]
+fn unknown_key_of_a_tool_needs_an_override_or_other_code() {
+    let given = json!({"tools": {"send": {"approval": "none", "level": 3}}});
+    let builder = || Session::builder(config(&given)).controller(answering(true)).own_tools(tools());
+    let error = builder().open().map(drop).unwrap_err().to_string();
+    assert!(error.contains("unknown key `level` in `tools.send`"), "{error}");
+    assert!(error.contains("hint: put your own keys under `options`"), "{error}");
+    builder().override_keys_are_used(true).open().unwrap();
+}
+
+#[test]
+fn ledger_section_switches_the_audit_log_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = |given: &Value| {
+        let builder = Session::builder(config(given)).controller(answering(true)).own_tools(tools());
+        builder.log_if_configured(folder.path().join("state")).open().unwrap()
+    };
+    assert!(opened(&json!({})).ledger.is_none());
+    let log = folder.path().join("mine.jsonl");
+    let session = opened(&json!({"ledger": {"path": log}}));
+    assert!(session.ledger.is_some());
+    let _ = session.tools.call_sync("send", call("1").args);
+    assert!(std::fs::read_to_string(log).unwrap().contains("\"kind\":\"decided\""));
+    assert!(opened(&json!({"ledger": {}})).ledger.is_some());
+    assert!(folder.path().join("state/ledger.jsonl").exists());
+}

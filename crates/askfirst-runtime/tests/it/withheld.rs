@@ -34,8 +34,18 @@ fn excluding(tool: &str, key: &str) -> Policy {
 }
 
 fn written(tool: FunctionTool, policy: Policy, name: &str, given: Value) -> (Vec<Value>, Outcome) {
-    let records = Arc::new(Records::default());
     let controller = ApprovalController::interactive(|_| yes().with_note("with TOPSECRET in it"));
+    written_by(controller, tool, policy, name, given)
+}
+
+fn written_by(
+    controller: ApprovalController,
+    tool: FunctionTool,
+    policy: Policy,
+    name: &str,
+    given: Value,
+) -> (Vec<Value>, Outcome) {
+    let records = Arc::new(Records::default());
     let tools = ApprovalToolset::new(FunctionToolset::new().with(tool), controller, policy);
     let outcome = tools.recorder(records.clone()).call_sync(name, args(given));
     (records.json(), outcome)
@@ -91,8 +101,15 @@ fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
 // invariant: 9
 #[test]
 fn values_that_do_not_fit_are_in_no_record() {
-    let (records, outcome) =
-        written(unlock_tool(), Policy::default(), "unlock", json!({"pin": "horse battery"}));
+    let pin = json!({"pin": "horse battery"});
+    let (records, outcome) = written(unlock_tool(), Policy::default(), "unlock", pin.clone());
+    assert!(matches!(outcome, Outcome::Failed(ToolError::BadArgs(_))), "{outcome:?}");
+    let reason = records.last().unwrap()["refusal"]["reason"].as_str().unwrap();
+    assert_eq!(reason, "invalid arguments: `pin` must be an integer, not a string");
+    assert!(!format!("{records:?}").contains("horse"), "{records:?}");
+    // No one is asked here, so the tool itself reports the mismatch.
+    let all = ApprovalController::approve_all;
+    let (records, outcome) = written_by(all(), unlock_tool(), Policy::default(), "unlock", pin);
     assert!(matches!(outcome, Outcome::Failed(ToolError::BadArgs(_))), "{outcome:?}");
     let error = records.last().unwrap()["error"].as_str().unwrap();
     assert!(
@@ -100,7 +117,8 @@ fn values_that_do_not_fit_are_in_no_record() {
         "{error}"
     );
     // Nobody excludes it, but whoever could not read it may have been given a password.
-    let (records, _) = written(send_tool(), Policy::default(), "send", json!({"to": "ada", "body": 778_899}));
+    let body = json!({"to": "ada", "body": 778_899});
+    let (records, _) = written_by(all(), send_tool(), Policy::default(), "send", body);
     let error = records.last().unwrap()["error"].as_str().unwrap();
     assert!(error.contains("invalid arguments") && !error.contains("778899"), "{error}");
     let (records, _) = written(fails_tool(), excluding("fails", "key"), "fails", json!({"key": "TOPSECRET"}));

@@ -1,0 +1,44 @@
+//! Calls that do not run: those that were refused, and those whose tool cannot take their arguments.
+
+use askfirst::{Approval, Cause, Mode, Outcome, Refusal, ToolError};
+use askfirst_config::OnDenial;
+
+use crate::assess;
+use crate::call_state::PendingCall;
+use crate::pipeline::Pipeline;
+use crate::toolset::Run;
+
+impl Pipeline {
+    /// Refuses a call. If a person refused it, this ends the run when the config says so.
+    pub(super) fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
+        refusal.ends_run = self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person;
+        if refusal.ends_run && self.run == Run::Session {
+            self.controller.stop_after_denial();
+        }
+        Outcome::Denied(self.recording().refused(call, refusal))
+    }
+
+    /// Checks the arguments of a call before a person is asked about it. If its tool cannot take them, the call fails.
+    ///
+    /// Arguments that a person edited are left to the tool, so that the agent is not told to correct them.
+    pub(super) fn check_args(&self, call: &mut PendingCall) {
+        let Some(request) = call.request().filter(|_| call.is_asked()) else { return };
+        let asks_person = self.controller.mode() == Mode::Interactive || request.approval == Approval::Human;
+        if asks_person
+            && call.edited_from.is_none()
+            && let Err(why) = assess::check_args(&call.call, &*self.toolset)
+        {
+            call.reject(why);
+        }
+    }
+
+    /// Fails a call whose tool cannot take its arguments.
+    pub(super) fn reject(&self, call: &mut PendingCall, why: String) -> Outcome {
+        let refusal = call.refusal(Cause::Policy, &format!("invalid arguments: {why}"));
+        let refusal = self.recording().refused(call, refusal);
+        if refusal.cause == Cause::RecordFailed {
+            return Outcome::Denied(refusal);
+        }
+        Outcome::Failed(ToolError::BadArgs(why))
+    }
+}
