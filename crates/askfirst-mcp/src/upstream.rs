@@ -284,7 +284,7 @@ impl Upstream {
                 *now = Arc::new(KnownTool { was: None, ..KnownTool::clone(now) });
             }
         }
-        flight.send(&invocation.call.args)?;
+        flight.send(&invocation.call.args, invocation.person.notice.clone())?;
         Ok(flight)
     }
 }

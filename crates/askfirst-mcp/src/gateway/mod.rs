@@ -31,7 +31,7 @@ use crate::upstream::{Flight, Upstream};
 pub(crate) use from_server::Delivery;
 pub(crate) use list::is_own;
 pub(crate) use words::{error, refuse, refused};
-use words::{failure, with_note};
+use words::{failure, with_notice};
 
 /// The number of requests from each side that one connection may have in flight.
 pub(crate) const MAX_IN_FLIGHT: usize = 4096;
@@ -350,14 +350,14 @@ impl Link {
         let Some(call) = self.state().take_call(id, flight) else { return };
         let say = |why: &str| KeptLine::Own(failure(id, why, call.results));
         let (answer, back) = match call.flight.take_answer() {
-            Some(answer) => (Some((answer.line, answer.edited)), Some(answer.back)),
+            Some(answer) => (Some((answer.line, answer.notice)), Some(answer.back)),
             None => (None, None),
         };
         let line = match (answer, outcome) {
             (_, Outcome::Failed(error @ ToolError::Unrecorded(_))) => say(&error.to_string()),
-            (Some((line, false)), Outcome::Done(_) | Outcome::Failed(_)) => line,
-            (Some((line, true)), Outcome::Done(_) | Outcome::Failed(_)) => {
-                KeptLine::Own(with_note(&line, "a person changed the arguments before it ran"))
+            (Some((line, None)), Outcome::Done(_) | Outcome::Failed(_)) => line,
+            (Some((line, Some(notice))), Outcome::Done(_) | Outcome::Failed(_)) => {
+                KeptLine::Own(with_notice(&line, &notice))
             }
             (_, Outcome::Denied(refusal)) => say(&format!("{}\n{}", refused(&refusal), self.allowed())),
             (None, Outcome::Failed(error)) => say(&error.to_string()),

@@ -40,12 +40,12 @@ pub(crate) fn refused(refusal: &Refusal) -> String {
     text
 }
 
-/// Adds one line to the content of the server's answer.
-pub(super) fn with_note(line: &[u8], note: &str) -> Vec<u8> {
+/// Adds a text to the content of the server's answer.
+pub(super) fn with_notice(line: &[u8], notice: &str) -> Vec<u8> {
     let Ok(mut message) = askfirst::json::parse_object(line) else { return line.to_vec() };
     let content = message.get_mut("result").and_then(|result| result.get_mut("content"));
     if let Some(content) = content.and_then(Value::as_array_mut) {
-        content.push(json!({"type": "text", "text": format!("askfirst: {note}")}));
+        content.push(json!({"type": "text", "text": notice}));
     }
     Value::Object(message).to_string().into_bytes()
 }

@@ -82,7 +82,10 @@ impl Handler {
             // The call comes first: an allowed call starts before the server notices that the client is gone.
             tokio::select! {
                 biased;
-                outcome = &mut call.calling => return Ok(results::result(outcome, &self.allowed).into()),
+                outcome = &mut call.calling => {
+                    let notice = self.running.take_notice(call.id);
+                    return Ok(results::result(outcome, &self.allowed, notice).into());
+                }
                 () = context.ct.cancelled() => break,
                 () = ended(&mut gone), if !left => left = true,
                 carried = handed(&mut offer) => return Ok(self.parked.put(carried, call)),

@@ -62,7 +62,7 @@ impl ParkedCalls {
             let lost = Outcome::Failed(ToolError::Failed(
                 "cannot send the approval request to the client".to_owned(),
             ));
-            return super::results::result(lost, "").into();
+            return super::results::result(lost, "", None).into();
         };
         let Call { tool, args, id, calling } = call;
         let waiting = ParkedCall { tool, args, id, task: Task(tokio::spawn(calling)) };

@@ -4,8 +4,15 @@ use askfirst::{Outcome, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-/// The outcome as an MCP result. Refusals and failures are results too, so that the model reads them.
-pub(super) fn result(outcome: Outcome, allowed: &str) -> CallToolResult {
+/// The outcome as an MCP result, with a text about what a person changed or wrote. Refusals and failures are results
+/// too, so that the model reads them.
+pub(super) fn result(outcome: Outcome, allowed: &str, notice: Option<String>) -> CallToolResult {
+    let mut result = of_outcome(outcome, allowed);
+    result.content.extend(notice.map(text));
+    result
+}
+
+fn of_outcome(outcome: Outcome, allowed: &str) -> CallToolResult {
     match outcome {
         Outcome::Done(value) => done(value),
         Outcome::Denied(refusal) => {

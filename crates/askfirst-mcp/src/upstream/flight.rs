@@ -34,8 +34,8 @@ pub(crate) struct ServerAnswer {
     pub(crate) line: KeptLine,
     /// The destination of messages that arrived with the answer.
     pub(crate) back: Arc<dyn Out>,
-    /// Whether a person edited the arguments.
-    pub(crate) edited: bool,
+    /// A text for the model about what a person changed or wrote.
+    pub(crate) notice: Option<String>,
 }
 
 /// The progress of a call. A withdrawn call is never sent, and a sent call is never withdrawn.
@@ -51,7 +51,7 @@ struct FlightState {
     line: KeptLine,
     to_server: Arc<dyn Out>,
     stage: Stage,
-    edited: bool,
+    notice: Option<String>,
     answer: Option<(KeptLine, Arc<dyn Out>)>,
     says: CallStatus,
     /// The reason why no answer will come.
@@ -65,7 +65,7 @@ impl Flight {
             line,
             to_server,
             stage: Stage::Held,
-            edited: false,
+            notice: None,
             answer: None,
             says: CallStatus::Error,
             failed: None,
@@ -129,8 +129,8 @@ impl Flight {
     /// Takes the server's answer.
     pub(crate) fn take_answer(&self) -> Option<ServerAnswer> {
         let mut state = self.state();
-        let edited = state.edited;
-        state.answer.take().map(|(line, back)| ServerAnswer { line, back, edited })
+        let (answer, notice) = (state.answer.take(), state.notice.take());
+        answer.map(|(line, back)| ServerAnswer { line, back, notice })
     }
 
     /// The memory that the call holds, counted in values.
@@ -144,20 +144,20 @@ impl Flight {
     }
 
     /// Sends the call, unless it was withdrawn.
-    pub(super) fn send(&self, args: &Args) -> Result<(), ToolError> {
+    pub(super) fn send(&self, args: &Args, notice: Option<String>) -> Result<(), ToolError> {
         let _sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
-        let (line, to_server) = self.depart(args)?;
+        let (line, to_server) = self.depart(args, notice)?;
         to_server.line(&line).map_err(|e| ToolError::Failed(format!("cannot reach the server: {e}")))
     }
 
     /// Returns the message and its destination, and marks the call as sent.
-    fn depart(&self, args: &Args) -> Result<(KeptLine, Arc<dyn Out>), ToolError> {
+    fn depart(&self, args: &Args, notice: Option<String>) -> Result<(KeptLine, Arc<dyn Out>), ToolError> {
         let mut state = self.state();
         if state.stage == Stage::Withdrawn {
             return Err(ToolError::Failed("the call was canceled before it was sent".to_owned()));
         }
-        let (line, edited) = self.line_for(&mut state, args)?;
-        (state.stage, state.edited) = (Stage::Sent, edited);
+        let line = self.line_for(&mut state, args)?;
+        (state.stage, state.notice) = (Stage::Sent, notice);
         Ok((line, Arc::clone(&state.to_server)))
     }
 
@@ -173,9 +173,9 @@ impl Flight {
 
     /// The message with these arguments: the client's own bytes, if no one edited the arguments. The first assessment
     /// always sees the client's own arguments.
-    fn line_for(&self, state: &mut FlightState, args: &Args) -> Result<(KeptLine, bool), ToolError> {
+    fn line_for(&self, state: &mut FlightState, args: &Args) -> Result<KeptLine, ToolError> {
         if self.looked_at.load(Ordering::Acquire) == 1 {
-            return Ok((std::mem::take(&mut state.line), false));
+            return Ok(std::mem::take(&mut state.line));
         }
         let broken = |e: String| ToolError::Failed(format!("cannot apply the edited arguments: {e}"));
         let mut message = askfirst::json::parse_object(&state.line).map_err(|e| broken(e.to_string()))?;
@@ -184,9 +184,9 @@ impl Flight {
         let new = Value::Object(args.clone());
         let old = params.insert("arguments".to_owned(), new.clone());
         if old.unwrap_or_else(|| json!({})) == new {
-            return Ok((std::mem::take(&mut state.line), false));
+            return Ok(std::mem::take(&mut state.line));
         }
-        Ok((KeptLine::Own(Value::Object(message).to_string().into_bytes()), true))
+        Ok(KeptLine::Own(Value::Object(message).to_string().into_bytes()))
     }
 }
 

@@ -155,7 +155,7 @@ fn edited_arguments_are_sent_with_matching_headers() {
     let edited = json!({"to": "me"}).as_object().unwrap().clone();
     desk.parts.person.answer(1, |_| edit(&edited));
     desk.parts.person.answer(2, |_| yes());
-    assert!(asking.said().text().contains("changed the arguments"));
+    assert!(asking.said().text().contains("edited the arguments"));
     let heard = web.heard.lock().unwrap();
     let (list, sent) = (&heard[0], &heard[1]);
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Tests a call that waits for approval: other messages pass, and cancellations, answers and edits take effect.
 
 use askfirst::Approval::None as Free;
+use askfirst::machine::Answer;
+use askfirst::{ApprovalDecision, Cause};
 use serde_json::{Value, json};
 
 use crate::fixture::{Desk, edit, no, tool, wait_for, yes};
@@ -70,7 +72,36 @@ fn edited_arguments_are_asked_again_sent_and_reported() {
     assert_eq!((&sent["id"], &sent["params"]["arguments"]), (&json!(1), &json!({"to": "me"})));
     desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
     let told = desk.hear_json();
-    assert!(told["result"]["content"][0]["text"].as_str().unwrap().contains("changed the arguments"));
+    let text = told["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text, r#"askfirst: a person edited the arguments; the call ran with: {"to":"me"}"#);
+}
+
+#[test]
+fn note_of_an_approval_reaches_the_agent_with_the_answer() {
+    let mut desk = Desk::new(&[]);
+    desk.list(&[tool("ask")]);
+    desk.call(1, "ask", json!({}));
+    let approval = ApprovalDecision::yes(Cause::Person).with_note("only today");
+    desk.person.answer(1, |_| Answer::all(approval.clone()));
+    desk.received();
+    desk.reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#);
+    let told = desk.hear_json();
+    let texts = [&told["result"]["content"][0]["text"], &told["result"]["content"][1]["text"]];
+    assert_eq!(texts, ["done", "askfirst: the person who approved the call wrote: only today"]);
+}
+
+#[test]
+fn call_that_fails_the_servers_schema_is_not_asked_about() {
+    let mut desk = Desk::new(&[]);
+    let mut strict = tool("ask");
+    strict["inputSchema"] =
+        json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
+    desk.list(&[strict]);
+    desk.call(1, "ask", json!({"to": 7}));
+    let told = desk.hear_json();
+    assert_eq!(told["result"]["isError"], true);
+    let text = told["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!(text, "invalid arguments: `to` must be a string, not a number");
 }
 
 #[test]
