@@ -5,10 +5,11 @@ use askfirst_display::page::summary;
 use askfirst_display::redact::{Mark, Redactor};
 use serde_json::{Map, Value, json};
 
+use crate::commands::run::live::CallSummary;
 use crate::exit::Exit;
 
-/// Returns the outcome as an agent gets it. If a person edited the call, the agent gets the edited arguments too.
-pub fn as_json(outcome: &Outcome, edited: Option<&ApprovalContext>) -> Map<String, Value> {
+/// Returns the outcome as an agent gets it, with the edited arguments and the note of a person who approved the call.
+pub fn as_json(outcome: &Outcome, summary: &CallSummary) -> Map<String, Value> {
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
     match outcome {
@@ -29,8 +30,11 @@ pub fn as_json(outcome: &Outcome, edited: Option<&ApprovalContext>) -> Map<Strin
             }
         }
     }
-    if let Some(call) = edited {
+    if let Some(call) = &summary.edited {
         put("edited_args", json!(call.args));
+    }
+    if let (Some(note), Outcome::Done(_) | Outcome::Failed(_)) = (&summary.note, outcome) {
+        put("note", json!(note));
     }
     fields
 }
@@ -74,13 +78,13 @@ pub fn in_words(outcome: &Outcome) -> (&'static str, String) {
 }
 
 /// Prints the outcome of a single call, and the edited call if a person edited it.
-pub fn print(outcome: &Outcome, edited: Option<&ApprovalContext>, redactor: &Redactor, json: bool) -> Exit {
+pub fn print(outcome: &Outcome, summary: &CallSummary, redactor: &Redactor, json: bool) -> Exit {
     let exit = Exit::of(outcome);
     if json {
-        crate::print::json(&as_json(outcome, edited));
+        crate::print::json(&as_json(outcome, summary));
         return exit;
     }
-    if let Some(call) = edited {
+    if let Some(call) = &summary.edited {
         crate::print::err(&format!("edited: {}", what(call, redactor)));
     }
     match outcome {

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use askfirst::ports::Approver;
+use askfirst::machine::{Question, QuestionId};
+use askfirst::ports::{Approver, Reply};
 use askfirst::record::Record;
-use askfirst::{Mode, Toolset};
+use askfirst::{Approval, Cause, Mode, Toolset};
 use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, load};
 use askfirst_runtime::session::{OpenError, Opening, Session, SessionBuilder};
 use askfirst_runtime::sessions::{self, Listening};
@@ -69,9 +70,9 @@ pub fn open(
         (false, true) => Mode::Strict,
         (false, false) => Mode::Interactive,
     };
-    let approver = |opening: Opening<'_>| {
+    let approver = |opening: Opening<'_>| -> Arc<dyn Approver> {
         let terminal = terminal(&opening, common);
-        ask(opening, terminal)
+        Arc::new(HintingApprover { inner: ask(opening, terminal), hinted: Arc::default() })
     };
     let opened = builder.mode(mode).log_in(state).approver(approver).open();
     let session = opened.map_err(cannot_open)?;
@@ -85,13 +86,50 @@ fn cannot_open(error: OpenError) -> anyhow::Error {
     match error {
         OpenError::NoSandbox => anyhow::Error::new(crate::report::NoSandbox),
         OpenError::AuditLog(why) => anyhow::Error::new(crate::report::Unrecorded(why)),
-        error @ (OpenError::Tools(_) | OpenError::Secrets(_) | OpenError::Override(_)) => error.into(),
+        error @ (OpenError::Tools(_)
+        | OpenError::Secrets(_)
+        | OpenError::UnknownKeys(_)
+        | OpenError::Override(_)) => error.into(),
     }
 }
 
 /// Logs what a person is about to do outside of any call. If this fails, the command must not do it.
 pub fn log_action(config: &Config, places: &Places, command: &str, action: &Record) -> anyhow::Result<()> {
     askfirst_runtime::session::log_action(config, &places.state, command, action).map_err(cannot_open)
+}
+
+/// The hint for a person about a call that needs approval while there is no one to ask.
+const NO_ONE_HINT: &str = "hint: use --approve-all to run it anyway, or --strict to refuse without asking";
+
+/// An approver that prints a hint to standard error if there was no one to ask.
+///
+/// The hint names flags that approve calls, so it must not be in the refusal, which an agent reads.
+struct HintingApprover {
+    inner: Arc<dyn Approver>,
+    hinted: Arc<AtomicBool>,
+}
+
+impl Approver for HintingApprover {
+    fn ask(&self, question: Question, reply: Reply) {
+        let needs_person = question.members.iter().any(|member| member.request.approval == Approval::Human);
+        let hinted = Arc::clone(&self.hinted);
+        let reply = Reply::new(move |answer| {
+            let no_one = answer.decisions.iter().any(|decision| decision.cause == Cause::NoOneToAsk);
+            if no_one && !needs_person && !hinted.swap(true, Ordering::SeqCst) {
+                crate::print::err(NO_ONE_HINT);
+            }
+            reply.send(answer);
+        });
+        self.inner.ask(question, reply);
+    }
+
+    fn announce(&self, call_id: &str) {
+        self.inner.announce(call_id);
+    }
+
+    fn withdraw(&self, question: QuestionId, cause: Cause) {
+        self.inner.withdraw(question, cause);
+    }
 }
 
 /// Returns the approver for the terminal of this process.

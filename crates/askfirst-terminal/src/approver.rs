@@ -164,13 +164,12 @@ fn work(queue: &Receiver<Job>, shared: &SharedState, options: &Options, schemas:
     }
 }
 
-/// The note of a refusal without a terminal.
-const NO_TERMINAL: &str = "needs approval, but there is no terminal; \
-                           use `--approve-all` to run it anyway, or `--strict` to refuse without asking";
+/// The note of a refusal without a terminal. The agent reads it, so it names no flag that approves the call.
+const NO_TERMINAL: &str = "needs approval, but there is no terminal";
 
 /// The note of a refusal without a terminal, for a call that is set to `human`.
-const NO_TERMINAL_FOR_PERSON: &str = "needs the answer of a person every time (`human`), but there is no terminal; \
-                                      no flag runs it, and `--strict` refuses without asking";
+const NO_TERMINAL_FOR_PERSON: &str =
+    "needs the answer of a person every time (`human`), but there is no terminal";
 
 /// The number of earlier requests that are kept.
 const MAX_HISTORY: usize = 200;

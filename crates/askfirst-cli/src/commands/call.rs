@@ -34,7 +34,7 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     askfirst_terminal::wait_until_released();
     end_commands(&session);
     let summary = live.settle(id, &outcome);
-    Ok(crate::outcome::print(&outcome, summary.edited.as_deref(), &session.redactor, common.json))
+    Ok(crate::outcome::print(&outcome, &summary, &session.redactor, common.json))
 }
 
 /// Parses the arguments from the command line, or from standard input for `-`.

@@ -153,7 +153,7 @@ impl ActiveRun<'_> {
             "took_ms": over.took_ms, "waited_ms": over.waited_ms,
         });
         if let Some(line) = line.as_object_mut() {
-            line.extend(crate::outcome::as_json(outcome, over.edited.as_deref()));
+            line.extend(crate::outcome::as_json(outcome, over));
         }
         crate::print::json(&line);
     }

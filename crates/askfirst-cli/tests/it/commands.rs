@@ -121,7 +121,17 @@ fn exit_code_matches_the_help_for_each_outcome() {
 fn call_without_a_terminal_names_both_flags() {
     let (code, _, complaint) = Place::new(CONFIG).run(&["call", "asks", "--config", "c.yaml"]);
     assert_eq!(code, 5);
-    assert!(complaint.contains("--approve-all") && complaint.contains("--strict"), "{complaint}");
+    assert!(complaint.contains("hint: use --approve-all to run it anyway, or --strict"), "{complaint}");
+}
+
+/// An agent reads the outcome, and only a person may decide to approve everything.
+#[test]
+fn outcome_for_an_agent_names_no_flag_that_approves() {
+    let place = Place::new(CONFIG);
+    let (code, printed, complaint) = place.run(&["call", "asks", "--json", "--config", "c.yaml"]);
+    assert_eq!(code, 5);
+    assert!(printed.contains("there is no terminal") && !printed.contains("approve-all"), "{printed}");
+    assert_eq!(complaint.matches("hint: use --approve-all").count(), 1, "{complaint}");
 }
 
 #[test]

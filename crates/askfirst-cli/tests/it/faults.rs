@@ -47,7 +47,7 @@ fn refusal_of_a_human_tool_suggests_no_flag() {
     let place = Place::new(CONFIG);
     let (code, said) = script(&place, "exec \"$1\" call person --approve-all --config c.yaml");
     assert_eq!(code, 5, "{said}");
-    assert!(said.contains("no flag runs it") && !said.contains("`--approve-all` runs"), "{said}");
+    assert!(said.contains("a person every time (`human`)") && !said.contains("hint"), "{said}");
 }
 
 #[test]

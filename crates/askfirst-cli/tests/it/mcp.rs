@@ -90,6 +90,31 @@ fn servers_of_an_untrusted_config_are_reported() {
 }
 
 #[test]
+fn refusals_of_gateway_and_server_name_no_flag_that_approves() {
+    let config = CONFIG.to_owned() + "  asks: { command: [echo, asked] }\n";
+    let place = Place::new(&config);
+    std::fs::write(place.path().join("server.py"), SERVER).unwrap();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let hello = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ];
+    let hello: String = hello.iter().map(|line| format!("{line}\n")).collect();
+    let asks = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "asks"}});
+    let gateway = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "python3", "server.py"];
+    let serve = ["--config", "c.yaml", "serve"];
+    for (args, input) in [(&gateway[..], call(1, "ask")), (&serve[..], format!("{hello}{asks}\n"))] {
+        let (_, printed, complaint) = place.feed(args, input.as_bytes());
+        let told = answers(&printed);
+        assert_eq!(told[&1]["isError"], true, "{printed} {complaint}");
+        let text = told[&1].to_string();
+        assert!(text.contains("there is no terminal") && !text.contains("approve-all"), "{text}");
+        assert!(complaint.contains("hint: use --approve-all"), "{complaint}");
+    }
+}
+
+#[test]
 fn gateway_with_several_servers_logs_all_calls() {
     let config = CONFIG.to_owned()
         + "  mcp__other__echo: { approval: none }\nmcp:\n  srv: { command: [python3, server.py] }\n  other: { command: [python3, server.py] }\n";

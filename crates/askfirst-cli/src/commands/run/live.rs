@@ -33,6 +33,8 @@ pub struct CallSummary {
     pub waited_ms: u64,
     /// The call with the arguments that a person edited.
     pub edited: Option<Arc<ApprovalContext>>,
+    /// The note of the person who approved the call.
+    pub note: Option<String>,
 }
 
 /// An observer that prints the calls of a session.
@@ -96,6 +98,7 @@ impl LiveRows {
     fn decided(&self, live: &mut LiveCall, entry: &DecidedRecord) {
         live.summary.by = Some(by(entry.cause));
         live.summary.edited = entry.edited_from.is_some().then(|| Arc::clone(&entry.call.call));
+        live.summary.note = entry.decision.as_ref().and_then(|decision| decision.note.clone());
         live.summary.waited_ms += entry.waited_ms;
         if let Some(refusal) = &entry.refusal {
             if entry.cause == Cause::TimeOut {

@@ -189,9 +189,10 @@ fn command_prompt_shows_every_part_and_the_folder() {
 fn run_without_a_terminal_fails_and_names_the_flags() {
     let place = place();
     list(&place, &[write("notes:a", "a")]);
-    let (code, lines, _) = outcomes(&place, &[]);
+    let (code, lines, complaint) = outcomes(&place, &[]);
     let told = lines[0].to_string();
-    assert!(code == 5 && told.contains("--approve-all") && told.contains("--strict"), "{told}");
+    assert!(code == 5 && told.contains("there is no terminal") && !told.contains("approve-all"), "{told}");
+    assert!(complaint.contains("--approve-all") && complaint.contains("--strict"), "{complaint}");
     assert_eq!(outcomes(&place, &["--approve-all", "--strict"]).0, 2, "the flags exclude each other");
 }
 
