@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use askfirst::machine::{self, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{ApprovalDecision, Cause};
+use askfirst_config::OnDenial;
 use askfirst_runtime::approver::written_out;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,7 +19,8 @@ use crate::convert;
 use crate::gate::{self, GateGuard};
 use crate::process::ProcessBound;
 
-/// Passes questions to `ask(number, requests, answer, origin)`, and withdraws them with `withdraw(number, cause)`.
+/// Passes questions to `ask(number, requests, answer, origin, ends_run)`, and withdraws them with
+/// `withdraw(number, cause)`. `ends_run` says for each request whether a no ends the run of the caller.
 pub(crate) struct PythonApprover {
     pub(crate) ask: PythonCallback,
     pub(crate) withdraw: PythonCallback,
@@ -35,11 +37,15 @@ impl Approver for PythonApprover {
                 for member in &question.members {
                     requests.append(convert::typed_to_python(py, &written_out(&member.request))?)?;
                 }
-                let origins = question.members.iter();
-                let origin = origins.filter_map(|member| self.origins.of(member.request.id)).next();
-                let origin = origin.as_ref().and_then(|origin| origin.get());
+                let members = question.members.iter();
+                let known: Vec<_> = members.map(|member| self.origins.of(member.request.id)).collect();
+                let ends_run: Vec<bool> =
+                    known.iter().map(|(_, on_denial)| *on_denial == OnDenial::Stop).collect();
+                let origin = known.iter().find_map(|(origin, _)| origin.as_ref());
+                let origin = origin.and_then(|origin| origin.get());
                 let ask = self.ask.get(py);
-                let called = ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin)));
+                let called =
+                    ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin, ends_run)));
                 if let Err(error) = &called {
                     answer.get().fail(&convert::describe_error(py, error))?;
                 }

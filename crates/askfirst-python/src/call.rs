@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
+use askfirst::toolset::PersonInput;
 use askfirst::{ApprovalContext, CallId, Invocation, ToolError};
+use askfirst_config::OnDenial;
 use askfirst_runtime::pipeline::next_call_id;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -33,6 +35,18 @@ pub(crate) struct PythonCall {
     /// Whether the call was submitted. Before that, no one can have changed its arguments.
     submitted: AtomicBool,
     handover: Mutex<Handover>,
+}
+
+/// A call that runs or ran, with what a person contributed to it.
+pub(crate) struct ApprovedCall {
+    pub(crate) call: Arc<ApprovalContext>,
+    pub(crate) person: PersonInput,
+}
+
+impl ApprovedCall {
+    pub(crate) fn of(invocation: &Invocation) -> Self {
+        Self { call: Arc::clone(&invocation.call), person: invocation.person.clone() }
+    }
 }
 
 /// The calls of a session that the pipeline has not finished, by id.
@@ -61,6 +75,8 @@ impl PythonCalls {
 struct Handover {
     permitted: Option<Box<Invocation>>,
     result: Option<Box<Result<Value, ToolError>>>,
+    /// The call of a tool of the config, which runs without Python.
+    built_in: Option<ApprovedCall>,
     waker: Option<Waker>,
 }
 
@@ -92,25 +108,27 @@ impl CallOrigin {
 pub(crate) struct QuestionOrigin {
     pub(crate) id: CallId,
     pub(crate) origin: Arc<CallOrigin>,
+    /// The effect of a person's no on the run of the caller.
+    pub(crate) on_denial: OnDenial,
     pub(crate) origins: Arc<CallOrigins>,
 }
 
 impl QuestionOrigin {
     /// Creates and registers the origin of a question that is not about a Python call. Must run on the asking thread.
     pub(crate) fn new(origins: &Arc<CallOrigins>) -> Self {
-        let origin = Self::of(next_call_id(), origins);
+        let origin = Self::of(next_call_id(), origins, OnDenial::Return);
         origin.register();
         origin
     }
 
     /// Creates the origin of the question about a call, without registering it.
-    pub(crate) fn of(id: CallId, origins: &Arc<CallOrigins>) -> Self {
-        Self { id, origin: Arc::default(), origins: Arc::clone(origins) }
+    pub(crate) fn of(id: CallId, origins: &Arc<CallOrigins>, on_denial: OnDenial) -> Self {
+        Self { id, origin: Arc::default(), on_denial, origins: Arc::clone(origins) }
     }
 
     /// Registers the origin. Must run on the thread that submits the call.
     pub(crate) fn register(&self) {
-        self.origins.register(self.id, &self.origin);
+        self.origins.register(self);
     }
 }
 
@@ -124,23 +142,27 @@ pub(crate) enum ArgsState {
 
 /// The origins of the calls that a person is asked about, by id.
 #[derive(Default)]
-pub(crate) struct CallOrigins(Mutex<HashMap<CallId, Weak<CallOrigin>>>);
+pub(crate) struct CallOrigins(Mutex<HashMap<CallId, (Weak<CallOrigin>, OnDenial)>>);
 
 impl CallOrigins {
     const MANY: usize = 256;
 
-    /// Registers the origin of a call. Must run on the thread that submits it.
-    pub(crate) fn register(&self, id: CallId, origin: &Arc<CallOrigin>) {
-        origin.look_up();
+    fn register(&self, question: &QuestionOrigin) {
+        question.origin.look_up();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MANY {
-            known.retain(|_, origin| origin.strong_count() > 0);
+            known.retain(|_, (origin, _)| origin.strong_count() > 0);
         }
-        known.insert(id, Arc::downgrade(origin));
+        known.insert(question.id, (Arc::downgrade(&question.origin), question.on_denial));
     }
 
-    pub(crate) fn of(&self, id: CallId) -> Option<Arc<CallOrigin>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).and_then(Weak::upgrade)
+    /// Returns the origin of a question, and the effect of a person's no on its run.
+    pub(crate) fn of(&self, id: CallId) -> (Option<Arc<CallOrigin>>, OnDenial) {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&id) {
+            Some((origin, on_denial)) => (origin.upgrade(), *on_denial),
+            None => (None, OnDenial::Return),
+        }
     }
 }
 
@@ -180,6 +202,16 @@ impl PythonCall {
     /// Hands over the result. Python calls this.
     pub(crate) fn hand_back(&self, result: Result<Value, ToolError>) {
         self.handover().result = Some(Box::new(result));
+    }
+
+    /// Notes the call of a tool of the config when it starts.
+    pub(crate) fn note_built_in(&self, invocation: &Invocation) {
+        self.handover().built_in = Some(ApprovedCall::of(invocation));
+    }
+
+    /// Takes the call of a tool of the config.
+    pub(crate) fn take_built_in(&self) -> Option<ApprovedCall> {
+        self.handover().built_in.take()
     }
 
     /// Keeps an exception to raise in the caller.

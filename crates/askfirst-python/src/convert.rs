@@ -220,6 +220,14 @@ pub(crate) fn to_json(value: &Bound<'_, PyAny>, tagged: bool) -> PyResult<String
     Ok(ValueReader { tags, ..ValueReader::default() }.read(value, 0)?.to_string())
 }
 
+/// Returns why arguments do not match a JSON Schema, or `None` if they do.
+#[pyfunction]
+pub(crate) fn check_args(schema: &Bound<'_, PyAny>, args: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let schema = ValueReader { tags: TagMode::Keep, ..ValueReader::default() }.read(schema, 0)?;
+    let mismatch = askfirst::schema::check_args(&schema, &to_args(args)?).err();
+    Ok(mismatch.map(|mismatch| mismatch.to_string()))
+}
+
 /// Returns the plain values under which askfirst judges, shows and remembers a value.
 #[pyfunction]
 pub(crate) fn plain<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -3,6 +3,7 @@
 //! This crate has no rules of its own. Only Python's threads poll its futures.
 //! It never calls Python while it holds a lock of the controller.
 
+mod approval;
 mod approver;
 mod call;
 mod callback;
@@ -10,11 +11,13 @@ mod controller;
 mod convert;
 mod gate;
 mod memory;
+mod outcome;
 mod process;
 mod session;
 mod setup;
 mod ticket;
 mod tools;
+mod wakeup;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,8 +40,10 @@ fn _askfirst(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<setup::Config>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<ticket::Ticket>()?;
+    module.add_class::<approval::Approval>()?;
     module.add_function(wrap_pyfunction!(convert::to_json, module)?)?;
     module.add_function(wrap_pyfunction!(convert::plain, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::check_args, module)?)?;
     module.add_function(wrap_pyfunction!(session::submit_together, module)?)?;
     module.add_function(wrap_pyfunction!(setup::sandbox_tier, module)?)?;
     process::register_fork_hook(module)?;

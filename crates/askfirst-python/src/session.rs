@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
+use crate::approval::Approval;
 use crate::call::{CallOrigin, CallOrigins, PythonCall, PythonCalls, QuestionOrigin};
 use crate::callback::PythonCallback;
 use crate::controller::Controller;
@@ -42,6 +43,7 @@ struct SessionInner {
     overriding: Option<Arc<PythonOverride>>,
     /// The calls whose metadata is needed.
     metadata_use: MetadataUse,
+    on_denial: OnDenial,
 }
 
 /// Which calls need metadata: all if there is an audit log, an override or a check of every call.
@@ -71,11 +73,12 @@ struct PreparedCall {
 impl Session {
     /// Opens a session.
     ///
-    /// With `record`, it keeps an audit log: in the file `ledger`, or else where the config says. `library` is the file
-    /// of this library; with it the session offers the tools of the config.
+    /// It keeps an audit log if `record` is true, or if `record` is `None` and the config has a section `ledger`. The
+    /// log is the file `ledger`, or else where the config says. `library` is the file of this library; with it the
+    /// session offers the tools of the config. With `override_keys`, code of the program uses unknown keys of tools.
     #[new]
-    #[pyo3(signature = (config, controller, *, on_denial=None, assess=None, overriding=None, record=false, ledger=None,
-                        session_id=None, library=None, metadata_of=None))]
+    #[pyo3(signature = (config, controller, *, on_denial=None, assess=None, overriding=None, record=None, ledger=None,
+                        session_id=None, library=None, metadata_of=None, override_keys=false))]
     #[expect(clippy::too_many_arguments, reason = "Python calls it with keywords")]
     fn new(
         config: &Config,
@@ -83,13 +86,14 @@ impl Session {
         on_denial: Option<&str>,
         assess: Option<Py<PyAny>>,
         overriding: Option<Py<PyAny>>,
-        record: bool,
+        record: Option<bool>,
         ledger: Option<PathBuf>,
         session_id: Option<String>,
         library: Option<PathBuf>,
         metadata_of: Option<Py<PyAny>>,
+        override_keys: bool,
     ) -> PyResult<Self> {
-        let needs_metadata = assess.is_some() || overriding.is_some() || record;
+        let checks_all = assess.is_some() || overriding.is_some();
         let calls = Arc::<PythonCalls>::default();
         let overriding = overriding.map(|decide| {
             Arc::new(PythonOverride { decide: PythonCallback::new(decide), calls: Arc::clone(&calls) })
@@ -112,12 +116,14 @@ impl Session {
             .id(session_id)
             .unknown(Unknown::Silent)
             .overriding(overriding.clone().map(|overriding| overriding as _))
+            .override_keys_are_used(override_keys)
             .on_denial(on_denial)
             .run(Run::Caller);
         let builder = match (record, ledger) {
-            (true, Some(file)) => builder.log_at(file),
-            (true, None) => builder.log_in(Places::from_env().state),
-            (false, _) => builder,
+            (Some(true), Some(file)) => builder.log_at(file),
+            (Some(true), None) => builder.log_in(Places::from_env().state),
+            (None, _) => builder.log_if_configured(Places::from_env().state),
+            (Some(false), _) => builder,
         };
         let opened = match library {
             Some(library) => {
@@ -129,6 +135,7 @@ impl Session {
         let session = opened.map_err(setup::open_error)?;
         let tools = tools.ok_or_else(|| PyRuntimeError::new_err("the session has no tools"))?;
         let gil = if session.ledger.is_some() { GilMode::Detached } else { GilMode::Attached };
+        let needs_metadata = checks_all || session.ledger.is_some();
         let metadata_use = if needs_metadata { MetadataUse::Always } else { MetadataUse::WhenAsked };
         Ok(Self(ProcessBound::new(SessionInner {
             session,
@@ -139,6 +146,7 @@ impl Session {
             metadata_of: metadata_of.map(PythonCallback::new),
             overriding,
             metadata_use,
+            on_denial: on_denial.unwrap_or(config.0.main.on_denial),
         })))
     }
 
@@ -159,8 +167,9 @@ impl Session {
         Ok(&self.0.get()?.session.id)
     }
 
-    /// Submits one call: assesses it, judges it, and asks if needed.
-    #[pyo3(signature = (tool_name, args, metadata=None, assess=None))]
+    /// Submits one call: assesses it, judges it, and asks if needed. `approval` answers the request if a person has
+    /// already approved this call.
+    #[pyo3(signature = (tool_name, args, metadata=None, assess=None, approval=None))]
     fn start<'py>(
         &self,
         py: Python<'py>,
@@ -168,12 +177,15 @@ impl Session {
         args: Bound<'py, PyAny>,
         metadata: Option<Bound<'py, PyAny>>,
         assess: Option<Py<PyAny>>,
+        approval: Option<Bound<'py, Approval>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, prepare(tool_name, args, assess)?, MetadataSource::Metadata(metadata.as_ref()))
+        let mut prepared = prepare(tool_name, args, assess)?;
+        prepared.context.approved = approval.and_then(|approval| approval.get().take());
+        self.begin(py, prepared, MetadataSource::Metadata(metadata.as_ref()))
     }
 
     /// Submits one call like `start`. `metadata_of` makes its metadata from `context` if something needs it.
-    #[pyo3(signature = (tool_name, args, context, assess))]
+    #[pyo3(signature = (tool_name, args, context, assess, approval=None))]
     fn start_in<'py>(
         &self,
         py: Python<'py>,
@@ -181,8 +193,11 @@ impl Session {
         args: Bound<'py, PyAny>,
         context: Bound<'py, PyAny>,
         assess: Option<Py<PyAny>>,
+        approval: Option<Bound<'py, Approval>>,
     ) -> PyResult<Ticket> {
-        self.begin(py, prepare(tool_name, args, assess)?, MetadataSource::Context(&context))
+        let mut prepared = prepare(tool_name, args, assess)?;
+        prepared.context.approved = approval.and_then(|approval| approval.get().take());
+        self.begin(py, prepared, MetadataSource::Context(&context))
     }
 
     /// Submits calls that belong together. All are judged before the first question is asked.
@@ -227,7 +242,8 @@ impl Session {
 
     /// Sets the definition of a Python tool. A remembered approval does not cover another definition.
     fn define(&self, definition: &Bound<'_, PyAny>) -> PyResult<()> {
-        let definition: ToolDefinition = convert::to_typed(definition)?;
+        // A schema has keys such as `$ref`, which are not tags.
+        let definition: ToolDefinition = convert::to_typed_as_tagged(definition)?;
         self.0.get()?.tools.define(&definition);
         Ok(())
     }
@@ -276,7 +292,7 @@ impl Session {
         {
             inner.calls.add(&call);
         }
-        let question = QuestionOrigin::of(call.id, &inner.origins);
+        let question = inner.question_about(&call);
         let late = |metadata: PyResult<Map<String, Value>>| {
             inner.calls.add(&call);
             question.register();
@@ -302,6 +318,10 @@ impl Session {
 }
 
 impl SessionInner {
+    fn question_about(&self, call: &PythonCall) -> QuestionOrigin {
+        QuestionOrigin::of(call.id, &self.origins, self.on_denial)
+    }
+
     fn callbacks(&self) -> impl Iterator<Item = &PythonCallback> {
         let overriding = self.overriding.as_ref().map(|overriding| &overriding.decide);
         self.tools.assess().into_iter().chain(&self.metadata_of).chain(overriding)
@@ -355,8 +375,7 @@ fn submit<'a, 'py>(
         context.metadata = metadata_from(metadata.as_ref())?;
         context.id = call.id;
         inner.calls.add(&call);
-        let question =
-            QuestionOrigin { origin: Arc::clone(&origin), ..QuestionOrigin::of(call.id, &inner.origins) };
+        let question = QuestionOrigin { origin: Arc::clone(&origin), ..inner.question_about(&call) };
         question.register();
         contexts.push((&inner.session.tools, context));
         taken.push((inner, call, question));
@@ -401,7 +420,8 @@ fn prepare(tool_name: String, args: Bound<'_, PyAny>, assess: Option<Py<PyAny>>)
         Err(error) => return Err(error),
     };
     let context = ApprovalContext::new(tool_name, args);
-    Ok(PreparedCall { context, call: Arc::new(PythonCall::new(dict.unbind(), assess, fault)) })
+    let call = PythonCall::new(dict.unbind(), assess, fault);
+    Ok(PreparedCall { context, call: Arc::new(call) })
 }
 
 fn metadata_from(metadata: Option<&Bound<'_, PyAny>>) -> PyResult<Map<String, Value>> {

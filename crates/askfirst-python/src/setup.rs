@@ -93,7 +93,9 @@ pub(crate) fn open_error(error: OpenError) -> PyErr {
     let text = error.to_string();
     match error {
         OpenError::NoSandbox => PyRuntimeError::new_err(text),
-        OpenError::Tools(_) | OpenError::Override(_) => ConfigError::new_err(text),
+        OpenError::Tools(_) | OpenError::UnknownKeys(_) | OpenError::Override(_) => {
+            ConfigError::new_err(text)
+        }
         OpenError::Secrets(_) => PyValueError::new_err(text),
         OpenError::AuditLog(_) => PyOSError::new_err(text),
     }

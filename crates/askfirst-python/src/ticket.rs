@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,16 @@ use askfirst_runtime::pipeline::direct::Running;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyString;
 use serde_json::Value;
 
-use crate::call::{ArgsState, CallOrigins, PythonCall, QuestionOrigin};
+use crate::approval::Approval;
+use crate::call::{ApprovedCall, ArgsState, CallOrigins, PythonCall, QuestionOrigin};
 use crate::convert;
 use crate::gate;
+use crate::outcome;
 use crate::process::ProcessBound;
+use crate::wakeup::Wakeup;
 
 /// The longest time until a waiting thread notices Ctrl-C.
 const NAP: Duration = Duration::from_millis(100);
@@ -67,6 +70,8 @@ struct Progress {
     end: Option<TicketEnd>,
     args: Option<Py<PyAny>>,
     args_state: ArgsState,
+    /// The call that runs or ran, with what a person contributed to it.
+    approved: Option<ApprovedCall>,
     run: Option<RunningTool>,
     waited: bool,
 }
@@ -76,55 +81,6 @@ enum RunningTool {
     Direct(Running),
     /// The pipeline's future keeps the permit until the tool ends.
     Waiting(Box<Invocation>),
-}
-
-/// Wakes the waiting threads and calls the callback when a ticket can be polled again.
-#[derive(Default)]
-struct Wakeup {
-    state: Mutex<WakeupState>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct WakeupState {
-    woken: bool,
-    callback: Option<Py<PyAny>>,
-}
-
-impl Wake for Wakeup {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let mut state = self.lock();
-        state.woken = true;
-        let callback = state.callback.take();
-        drop(state);
-        self.changed.notify_all();
-        if let Some(callback) = callback {
-            // If Python has ended, nothing needs the call.
-            gate::attach(|py| call_back(py, &callback));
-        }
-    }
-}
-
-impl Wakeup {
-    fn lock(&self) -> MutexGuard<'_, WakeupState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn nap(&self, time: Duration) {
-        let state = self.lock();
-        let woken = |state: &mut WakeupState| !state.woken;
-        drop(self.changed.wait_timeout_while(state, time, woken));
-    }
-}
-
-fn call_back(py: Python<'_>, callback: &Py<PyAny>) {
-    if let Err(error) = callback.call0(py) {
-        error.write_unraisable(py, Some(callback.bind(py)));
-    }
 }
 
 impl Ticket {
@@ -185,17 +141,22 @@ impl TicketInner {
                 gate::detach(py, || driver.step(progress))
             }
         };
-        if let (RUN, Some(call), Some(RunningTool::Waiting(invocation))) =
-            (state, &driver.call, &progress.run)
-        {
-            // A call that never waited cannot have changed.
-            let args = if progress.waited {
-                call.args_of(py, &invocation.call).map(|(args, edited)| (args.into_any().unbind(), edited))
+        if let (RUN | DONE, Some(call)) = (state, &driver.call) {
+            progress.approved = match &progress.run {
+                Some(RunningTool::Waiting(invocation)) => Some(ApprovedCall::of(invocation)),
+                Some(RunningTool::Direct(_)) | None => call.take_built_in(),
+            };
+        }
+        if let (Some(call), Some(approved)) = (&driver.call, &progress.approved) {
+            // A call that never waited and that no one edited cannot have changed.
+            let args = if progress.waited || approved.person.edited {
+                call.args_of(py, &approved.call).map(|(args, state)| (args.into_any().unbind(), state))
             } else {
                 Ok((call.args.clone_ref(py), ArgsState::Original))
             };
             match args {
                 Ok((args, state)) => (progress.args, progress.args_state) = (Some(args), state),
+                Err(_) if state == DONE => {}
                 Err(error) => {
                     let why =
                         format!("cannot convert the arguments: {}", convert::describe_error(py, &error));
@@ -375,6 +336,29 @@ impl Ticket {
         Ok(self.0.get()?.progress()?.args_state == ArgsState::Edited)
     }
 
+    /// A text for the model that goes with the result: the edited arguments and the note of a person, if there are any.
+    #[getter]
+    fn notice(&self) -> PyResult<Option<String>> {
+        let progress = self.0.get()?.progress()?;
+        Ok(progress.approved.as_ref().and_then(|approved| approved.person.notice.clone()))
+    }
+
+    /// Whether a person approved or edited this call.
+    #[getter]
+    fn by_person(&self) -> PyResult<bool> {
+        let progress = self.0.get()?.progress()?;
+        let person = progress.approved.as_ref().map(|approved| &approved.person);
+        Ok(person.is_some_and(|person| person.approval.is_some() || person.edited))
+    }
+
+    /// The approval of the person who approved this call, or `None`. It answers the same request once more.
+    #[getter]
+    fn approval(&self) -> PyResult<Option<Approval>> {
+        let progress = self.0.get()?.progress()?;
+        let approval = progress.approved.as_ref().and_then(|approved| approved.person.approval.clone());
+        Ok(approval.map(Approval::new))
+    }
+
     /// Reports the result or the error of the tool. Returns `"done"` or `"failed"`.
     #[pyo3(signature = (result=None, error=None))]
     fn finish<'py>(
@@ -391,9 +375,9 @@ impl Ticket {
             ));
         }
         let result = match (error, inner.gil) {
-            (Some(error), _) => Err(ToolError::Failed(failure(error))),
+            (Some(error), _) => Err(ToolError::Failed(outcome::failure(error))),
             (None, GilMode::Attached) => Ok(Value::Null),
-            (None, GilMode::Detached) => Ok(result.map_or(Value::Null, recorded)),
+            (None, GilMode::Detached) => Ok(result.map_or(Value::Null, outcome::recorded)),
         };
         let end = inner.end(py, &mut progress, result);
         let word = match end {
@@ -429,38 +413,10 @@ impl Ticket {
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let progress = self.0.get()?.progress()?;
         let Some(end) = &progress.end else { return Ok(None) };
-        let dict = PyDict::new(py);
-        match end {
-            TicketEnd::Outcome(Outcome::Done(value)) => {
-                dict.set_item("kind", "done")?;
-                dict.set_item("result", convert::to_python(py, value)?)?;
-            }
-            TicketEnd::Outcome(Outcome::Denied(refusal)) => {
-                dict.set_item("kind", "denied")?;
-                dict.set_item("text", refusal.to_string())?;
-                dict.set_item("tool_name", &refusal.tool_name)?;
-                dict.set_item("cause", convert::typed_to_python(py, &refusal.cause)?)?;
-                dict.set_item("reason", &refusal.reason)?;
-                dict.set_item("note", refusal.note.as_deref())?;
-                dict.set_item("because", convert::typed_to_python(py, &refusal.because)?)?;
-                dict.set_item("ends_run", refusal.ends_run)?;
-            }
-            TicketEnd::Outcome(Outcome::Failed(error)) => {
-                dict.set_item("kind", "failed")?;
-                dict.set_item("text", error.to_string())?;
-                dict.set_item("error", kind_of(error))?;
-                if let ToolError::Ended { result, .. } = error {
-                    dict.set_item("result", convert::to_python(py, result)?)?;
-                }
-            }
-            TicketEnd::Decision(decision) => {
-                dict.set_item("kind", "decided")?;
-                dict.set_item("decision", convert::typed_to_python(py, decision)?)?;
-            }
-        }
+        let fields = outcome::fields_of(py, end)?;
         drop(progress);
         let types = py.import(intern!(py, "askfirst._outcome"))?;
-        types.call_method1(intern!(py, "outcome_from_native"), (dict,)).map(Some)
+        types.call_method1(intern!(py, "outcome_from_native"), (fields,)).map(Some)
     }
 
     fn __repr__(&self) -> PyResult<String> {
@@ -471,30 +427,4 @@ impl Ticket {
         };
         Ok(format!("<askfirst.Ticket {state}>"))
     }
-}
-
-fn kind_of(error: &ToolError) -> &'static str {
-    match error {
-        ToolError::Unknown(_) => "unknown",
-        ToolError::BadArgs(_) => "bad_args",
-        ToolError::Failed(_) => "failed",
-        ToolError::Ended { .. } => "ended",
-        ToolError::Stale(_) => "stale",
-        ToolError::Denied(_) => "denied",
-        ToolError::Unrecorded(_) => "unrecorded",
-    }
-}
-
-/// Returns the text of an exception for the audit log.
-fn failure(error: &Bound<'_, PyAny>) -> String {
-    let name = error.get_type().name().map(|name| name.to_string()).unwrap_or_default();
-    let text = error.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-    if text.is_empty() { name } else { format!("{name}: {text}") }
-}
-
-/// Returns the value whose digest goes into the audit log: the result, or its `repr` if JSON cannot hold it.
-fn recorded(result: &Bound<'_, PyAny>) -> Value {
-    convert::to_value(result).unwrap_or_else(|_| {
-        Value::String(result.repr().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default())
-    })
 }

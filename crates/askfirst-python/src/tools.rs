@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use askfirst::policy::{Case, NeedsApproval, OverrideVerdict};
-use askfirst::toolset::BoxFuture;
+use askfirst::schema::{SchemaMismatch, check_args};
+use askfirst::toolset::{BoxFuture, DefinitionPin};
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Digest, Invocation, Risk, Shown,
-    ToolDefinition, ToolError, Toolset, View, simple_approval_request,
+    ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolDefinition,
+    ToolError, Toolset, View, simple_approval_request,
 };
 use pyo3::exceptions::{PyException, PyPermissionError};
 use pyo3::prelude::*;
@@ -21,14 +22,20 @@ use crate::callback::PythonCallback;
 use crate::convert::{self, describe_error};
 use crate::gate;
 
+/// The definition of a Python tool. The digest of the pin stands for its other parts.
+struct KnownTool {
+    pin: DefinitionPin,
+    schema: Value,
+}
+
 /// The tools of a session.
 pub(crate) struct SessionTools {
     /// The tools of the config.
     built_in: Option<Arc<dyn Toolset>>,
     /// Assesses the calls of Python tools that have no function of their own.
     assess: Option<PythonCallback>,
-    /// The digest of the definition and the risk of each Python tool.
-    known: RwLock<HashMap<String, (Digest, Risk)>>,
+    /// The definitions of Python tools.
+    known: RwLock<HashMap<String, KnownTool>>,
     /// The calls of Python tools that have not ended.
     calls: Arc<PythonCalls>,
 }
@@ -50,7 +57,8 @@ impl SessionTools {
     /// Sets the definition of a Python tool. A remembered approval does not cover another definition.
     pub(crate) fn define(&self, definition: &ToolDefinition) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(definition.name.clone(), (definition.digest(), definition.risk));
+        let tool = KnownTool { pin: DefinitionPin::of(definition), schema: definition.input_schema.clone() };
+        known.insert(definition.name.clone(), tool);
     }
 
     /// Returns whether the config offers a tool with this name. Such a tool runs here.
@@ -90,6 +98,15 @@ impl SessionTools {
             Some(Err(error)) => blocked_by(error, &own),
             None => Assessment::blocked("Python has ended"),
         }
+    }
+}
+
+/// Returns whether a value contains a tag, which stands for a value that is not JSON.
+fn has_tag(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_tag),
+        Value::Object(map) => map.iter().any(|(key, value)| key.starts_with('$') || has_tag(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -134,10 +151,22 @@ fn reason_of(error: PyErr, call: Option<&PythonCall>, failed: &str) -> String {
             && let Some(call) = call
         {
             call.keep_exception(error);
+        } else {
+            log_failure(py, failed, &error);
         }
         format!("{failed}: {words}")
     });
     words.unwrap_or_else(|| failed.to_owned())
+}
+
+/// Logs an exception with its traceback through Python's `logging`.
+fn log_failure(py: Python<'_>, failed: &str, error: &PyErr) {
+    let log = || {
+        py.import("askfirst._log")?.call_method1("log_failure", (failed, error.clone_ref(py).into_value(py)))
+    };
+    if let Err(error) = log() {
+        error.write_unraisable(py, None);
+    }
 }
 
 impl ApprovalAware for SessionTools {
@@ -160,10 +189,12 @@ impl Toolset for SessionTools {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
+        let call = self.calls.get(invocation.call.id);
         if let Some(tools) = self.built_in(&invocation.call.tool_name) {
+            call.iter().for_each(|call| call.note_built_in(&invocation));
             return tools.call(invocation);
         }
-        match self.calls.get(invocation.call.id) {
+        match call {
             Some(call) => Box::pin(async move { call.run(invocation).await }),
             None => Box::pin(std::future::ready(Err(ToolError::Unknown(invocation.call.tool_name.clone())))),
         }
@@ -178,8 +209,20 @@ impl Toolset for SessionTools {
             return Some(definition);
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let (digest, risk) = known.get(name)?;
-        Some(ToolDefinition { risk: *risk, ..ToolDefinition::new(name, digest.to_string(), Value::Null) })
+        let DefinitionPin { digest, risk } = known.get(name)?.pin;
+        Some(ToolDefinition { risk, ..ToolDefinition::new(name, digest.to_string(), Value::Null) })
+    }
+
+    fn check_args(&self, call: &ApprovalContext) -> Result<(), SchemaMismatch> {
+        if let Some(tools) = self.built_in(&call.tool_name) {
+            return tools.check_args(call);
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        match known.get(&call.tool_name) {
+            // The schema describes JSON, and a tag stands for a value that is not JSON.
+            Some(tool) if !call.args.values().any(has_tag) => check_args(&tool.schema, &call.args),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

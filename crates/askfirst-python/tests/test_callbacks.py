@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -85,6 +86,48 @@ def test_error_of_callback_is_reported():
     assert "RuntimeError: on purpose" in session.run("t", {}, print)
     session = askfirst.Session(controller=ApprovalController(approval_callback=lambda request: True))
     assert "must return an ApprovalDecision, not bool" in session.run("t", {}, print)
+
+
+def test_raising_callback_is_logged_with_traceback(caplog):
+    async def later(request):
+        raise RuntimeError("on purpose")
+
+    for callback in (raises, later):
+        caplog.clear()
+        session = askfirst.Session(controller=ApprovalController(approval_callback=callback))
+        assert session.run("t", {}, print).cause == "approver_failed"
+        wait_for(lambda: caplog.records)
+        (record,) = caplog.records
+        assert (record.name, record.levelname, record.message) == ("askfirst", "ERROR", "the approval callback failed")
+        assert "on purpose" in caplog.text and f"in {callback.__name__}" in caplog.text
+
+
+def test_raising_check_and_override_are_logged_with_traceback(caplog):
+    def check(name, args, metadata):
+        raise KeyError("in the check")
+
+    def override(name, args, metadata, entry):
+        raise KeyError("in the override")
+
+    controller = ApprovalController(mode="approve_all")
+    for more, text in (({"assess": check}, "in check"), ({"override": override}, "in override")):
+        caplog.clear()
+        assert askfirst.Session(controller=controller, **more).run("t", {}, print).cause == "policy"
+        assert len(caplog.records) == 1 and text in caplog.text and "KeyError" in caplog.text
+    caplog.clear()
+
+    def blocks(name, args, metadata):
+        raise PermissionError("never")
+
+    askfirst.Session(controller=controller, assess=blocks).run("t", {}, print)
+    assert caplog.records == [], "a block is not a failure"
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_callback_that_never_returns_times_out():
@@ -204,7 +247,7 @@ def test_only_first_answer_counts():
     answers = []
 
     class Keeping(_ask.Asker):
-        def ask(self, number, requests, answer, origin):
+        def ask(self, number, requests, answer, origin, ends_run):
             answers.append(answer)
             answer.send([{"approved": False}])
             answer.send([{"approved": True}])

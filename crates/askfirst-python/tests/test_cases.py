@@ -97,8 +97,9 @@ def test_arguments_outside_json_are_denied():
     assert judge.decide("anything", {"x": 2**63})["verdict"] == "allow"
 
 
-def test_a_dict_hands_unknown_keys_to_the_override():
-    assert askfirst.Judge({"version": 1, "tools": {"t": {"approval": "none", "mine": 1}}}).decide("t")["verdict"] == "allow"
+def test_dict_takes_keys_of_the_program_under_options():
+    config = {"version": 1, "tools": {"t": {"approval": "none", "options": {"mine": 1, "aproval": "deny"}}}}
+    assert askfirst.Judge(config).decide("t")["verdict"] == "allow"
 
 
 def test_invalid_config_is_value_error_with_all_faults(tmp_path):

@@ -1,6 +1,8 @@
 """The controller and its memory: modes, callbacks and remembered decisions."""
 
 import asyncio
+import copy
+import pickle
 import threading
 import time
 
@@ -52,6 +54,18 @@ def test_no_for_session_is_remembered(asked, no):
         assert (decision.approved, decision.note) == (False, "never")
     assert callback.times == 1
     assert not controller.is_session_approved(REQUEST)
+
+
+@pytest.mark.parametrize("made", [ApprovalController, ApprovalMemory, askfirst.Session], ids=lambda made: made.__name__)
+def test_pickling_fails_and_says_what_to_do(made):
+    for copied in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot pickle.*hint: create a new one in each process"):
+            copied(made())
+
+
+def test_copy_of_a_controller_is_the_controller():
+    controller = ApprovalController()
+    assert copy.copy(controller) is controller and copy.copy(controller.memory) is controller.memory
 
 
 def test_session_approval_can_be_added(asked):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from frameworks import Board, Person, chat, edit, no, yes
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import tool
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
 
-from askfirst import ApprovalController, ApprovalDenied, ConfigError, requires_approval
-from askfirst.langchain import ApprovalMiddleware
+from askfirst import ApprovalController, ApprovalDecision, ApprovalDenied, ConfigError, requires_approval
+from askfirst.langchain import ApprovalMiddleware, ApprovalToolWrapper
 
 ran: list[Any] = []
 
@@ -75,7 +76,7 @@ def test_rejection_is_message_to_model_and_run_continues(way: str) -> None:
 def test_edited_call_runs_with_edited_args(way: str) -> None:
     person = Person(edit(to="eve", n=2), yes())
     result = run(way, ApprovalMiddleware(approval_callback=person), [("send", {"to": "ada"})])
-    assert result[0].content == "sent to eve" and ran == [("eve", 2)]
+    assert str(result[0].content).startswith("sent to eve\n\naskfirst: ") and ran == [("eve", 2)]
 
 
 @both
@@ -196,9 +197,91 @@ def test_check_of_tool_sees_langchain_config() -> None:
     assert seen[0].metadata["config"]["configurable"]["thread_id"] == "t1" and seen[0].args == {"disk": "sda"}
 
 
-def test_unknown_tool_does_not_run() -> None:
-    result = run("sync", ApprovalMiddleware(approval_callback=Person(yes())), [("nothing", {})])
-    assert result[0].status == "error"
+@both
+def test_unknown_tool_goes_back_to_model_without_a_question(way: str) -> None:
+    person = Person(yes())
+    result = run(way, ApprovalMiddleware(approval_callback=person), [("nothing", {})])
+    assert result[0].status == "error" and result[0].content == "`nothing` did not run: there is no tool `nothing`"
+    assert person.asked == []
+
+
+@both
+def test_invalid_args_go_back_to_model_without_a_question(way: str) -> None:
+    person = Person(yes())
+    steps = [("send", {"to": "ada", "n": "many"}), ("send", {})], [("send", {"to": "ada"})]
+    result = run(way, ApprovalMiddleware(approval_callback=person), *steps)
+    assert [message.status for message in result] == ["error", "error", "success"]
+    assert "invalid arguments: n: Input should be a valid integer" in str(result[0].content)
+    assert "invalid arguments: to: Field required" in str(result[1].content)
+    assert len(person.asked) == 1 and ran == [("ada", 1)]
+
+
+def test_invalid_args_of_tool_with_json_schema_go_back_to_model() -> None:
+    from langchain_core.tools import StructuredTool
+
+    schema = {"type": "object", "properties": {"disk": {"type": "string"}}, "required": ["disk"]}
+    wipe = StructuredTool.from_function(lambda disk: ran.append(disk), name="wipe", description="Wipes.", args_schema=schema)
+    person = Person(yes())
+    model = chat([("wipe", {})], [("wipe", {"disk": "sda"})])
+    agent = create_agent(model, [wipe], middleware=[ApprovalMiddleware(approval_callback=person)])
+    result = messages(agent.invoke({"messages": [("user", "go")]}))
+    assert "`disk` is missing" in str(result[0].content)
+    assert len(person.asked) == 1 and ran == ["sda"]
+
+
+@both
+def test_model_learns_of_edit_and_note(way: str) -> None:
+    person = Person(edit(to="eve"), yes(note="ada is away"), yes())
+    result = run(way, ApprovalMiddleware(approval_callback=person), [("send", {"to": "ada"})], [("look", {"at": "sky"})])
+    text, plain = result[0].content, result[1].content
+    assert '"to":"eve"' in text and "wrote: ada is away" in text and plain == "saw sky"
+
+
+def test_model_learns_of_note_beside_blocks_and_commands() -> None:
+    @tool
+    def blocks() -> list[dict[str, str]]:
+        """Returns blocks."""
+        return [{"type": "text", "text": "block"}]
+
+    @tool
+    def jump(call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Returns a command."""
+        return Command(update={"messages": [ToolMessage("jumped", tool_call_id=call_id)]})
+
+    person = Person(each=lambda request: yes(note="fine"))
+    model = chat([("blocks", {})], [("jump", {})])
+    agent = create_agent(model, [blocks, jump], middleware=[ApprovalMiddleware(approval_callback=person)])
+    first, second = messages(agent.invoke({"messages": [("user", "go")]}))
+    assert [block["text"] for block in first.content][-1].endswith("wrote: fine")  # type: ignore[index]
+    assert str(second.content).startswith("jumped") and str(second.content).endswith("wrote: fine")
+
+
+@both
+def test_middleware_around_a_wrapper_asks_once(way: str) -> None:
+    person = Person(each=lambda request: yes())
+    controller = ApprovalController(approval_callback=person)
+    middleware = ApprovalMiddleware(controller)
+    steps = [("send", {"to": "ada"}), ("send", {"to": "bob"})]
+    agent = create_agent(chat(steps), [ApprovalToolWrapper(send, controller)], middleware=[middleware])
+    given: Any = {"messages": [("user", "go")]}
+    messages(agent.invoke(given) if way == "sync" else asyncio.run(agent.ainvoke(given)))
+    assert len(person.asked) == 2 and sorted(ran) == [("ada", 1), ("bob", 1)]
+
+
+@both
+def test_stop_on_one_call_of_a_group_asks_no_more(way: str) -> None:
+    person = Person(ApprovalDecision(approved=False, note="stop", stop=True), yes(), yes())
+    calls = [("send", {"to": name}) for name in ("ada", "bob", "eve")]
+    result = run(way, ApprovalMiddleware(approval_callback=person), calls)
+    assert [message.status for message in result] == ["error"] * 3
+    assert len(person.asked) == 1 and ran == []
+
+
+def test_unknown_tool_name_warns_with_suggestion() -> None:
+    middleware = ApprovalMiddleware(approval_callback=Person(yes()), tool_configs={"sned": {"approval": "deny"}})
+    with pytest.warns(UserWarning, match="`sned`, but no toolset offers it; hint: did you mean `send`") as caught:
+        run("sync", middleware, [("send", {"to": "ada"})])
+    assert len(caught) == 1
 
 
 @both

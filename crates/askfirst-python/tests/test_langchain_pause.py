@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frameworks import Person, chat, yes
+from frameworks import Person, chat, no, yes
 from langchain.agents import create_agent
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command, interrupt
 
 from askfirst import ApprovalController, ApprovalDecision
-from askfirst.langchain import ApprovalMiddleware
+from askfirst.langchain import ApprovalMiddleware, ApprovalToolWrapper
 
 ran: list[Any] = []
 
@@ -101,7 +103,8 @@ def test_rejection_is_message_to_model(answer: Any) -> None:
     ids=["fields", "langchain"],
 )
 def test_edited_call_runs_with_edited_args(answer: Any) -> None:
-    assert Paused(CALL).resume(answer)[0].content == "sent to eve" and ran == ["eve"]
+    content = str(Paused(CALL).resume(answer)[0].content)
+    assert content.startswith("sent to eve\n\naskfirst: a person edited the arguments") and ran == ["eve"]
 
 
 def test_edited_call_is_judged_again() -> None:
@@ -171,6 +174,102 @@ def test_callback_with_checkpointer_does_not_pause() -> None:
     agent = create_agent(chat(CALL), [send], middleware=[middleware], checkpointer=InMemorySaver())
     agent.invoke({"messages": [("user", "go")]}, Paused.config)
     assert person.names == ["send"] and ran == ["ada"]
+
+
+def ask_more(to: str) -> str:
+    """Asks the user something else while it runs."""
+    ran.append(("start", to))
+    answer = interrupt(f"really {to}?")
+    ran.append((answer, to))
+    return f"{answer} {to}"
+
+
+def interrupting(kind: str, person: Person, *steps: Any) -> Any:
+    """Return an agent whose tool interrupts the run: with middleware, a wrapper, or a plain graph."""
+    tools: list[Any] = [tool(ask_more)]
+    controller = ApprovalController(approval_callback=person)
+    middleware = ApprovalMiddleware(controller)
+    if kind == "wrapper":
+        return create_agent(chat(*steps), [ApprovalToolWrapper(tools[0], controller)], checkpointer=InMemorySaver())
+    if kind == "middleware":
+        return create_agent(chat(*steps), tools, middleware=[middleware], checkpointer=InMemorySaver())
+    node = ToolNode(tools, wrap_tool_call=middleware.wrap_tool_call, awrap_tool_call=middleware.awrap_tool_call)
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+kinds = pytest.mark.parametrize("kind", ["middleware", "wrapper", "graph"])
+ASK = [("ask_more", {"to": "ada"})]
+
+
+def first_input(kind: str, *calls: Any) -> Any:
+    if kind != "graph":
+        return {"messages": [("user", "go")]}
+    made = [{"name": name, "args": args, "id": f"g{n}"} for n, (name, args) in enumerate(calls)]
+    return {"messages": [AIMessage("", tool_calls=made)]}
+
+
+@kinds
+def test_tool_that_interrupts_is_not_asked_about_again(kind: str) -> None:
+    person = Person(each=lambda request: yes(note="go"))
+    agent = interrupting(kind, person, ASK)
+    paused = agent.invoke(first_input(kind, *ASK), Paused.config)
+    assert paused["__interrupt__"][0].value == "really ada?"
+    done = agent.invoke(Command(resume="yes"), Paused.config)
+    (message,) = [each for each in done["messages"] if isinstance(each, ToolMessage)]
+    assert message.content == "yes ada\n\naskfirst: the person who approved the call wrote: go"
+    assert len(person.asked) == 1 and ran == [("start", "ada"), ("start", "ada"), ("yes", "ada")]
+
+
+@kinds
+def test_edited_call_that_interrupts_runs_again_as_edited(kind: str) -> None:
+    person = Person(ApprovalDecision(approved=True, edited_args={"to": "eve"}), yes())
+    agent = interrupting(kind, person, ASK)
+    agent.invoke(first_input(kind, *ASK), Paused.config)
+    done = agent.invoke(Command(resume="yes"), Paused.config)
+    (message,) = [each for each in done["messages"] if isinstance(each, ToolMessage)]
+    assert str(message.content).startswith("yes eve\n\naskfirst: a person edited the arguments")
+    assert len(person.asked) == 2 and ran[-1] == ("yes", "eve")
+
+
+@kinds
+def test_refused_call_is_not_approved_by_a_rerun(kind: str) -> None:
+    person = Person(each=lambda request: no("not bob") if request.args["to"] == "bob" else yes())
+    calls = [*ASK, ("ask_more", {"to": "bob"})]
+    agent = interrupting(kind, person, calls)
+    agent.invoke(first_input(kind, *calls), Paused.config)
+    done = agent.invoke(Command(resume="yes"), Paused.config)
+    results = [each for each in done["messages"] if isinstance(each, ToolMessage)]
+    assert sorted(each.status for each in results) == ["error", "success"]
+    assert ("start", "bob") not in ran
+    assert [request.args["to"] for request in person.asked].count("ada") == 1
+
+
+@kinds
+def test_equal_call_after_an_interrupt_is_asked_about(kind: str) -> None:
+    person = Person(each=lambda request: yes())
+    agent = interrupting(kind, person, ASK, ASK)
+    agent.invoke(first_input(kind, *ASK), Paused.config)
+    done = agent.invoke(Command(resume="yes"), Paused.config)
+    if kind == "graph":
+        # The same ids in a new step are a new call.
+        done = agent.invoke(first_input(kind, *ASK), Paused.config)
+    assert len(person.asked) == 2 and done["__interrupt__"]
+
+
+def test_paused_run_whose_tool_interrupts_asks_each_question_once() -> None:
+    agent = create_agent(
+        chat(ASK), [tool(ask_more)], middleware=[ApprovalMiddleware(pause=True)], checkpointer=InMemorySaver()
+    )
+    paused = agent.invoke({"messages": [("user", "go")]}, Paused.config)
+    assert paused["__interrupt__"][0].value["name"] == "ask_more"
+    paused = agent.invoke(Command(resume={"type": "approve"}), Paused.config)
+    assert paused["__interrupt__"][0].value == "really ada?"
+    done = agent.invoke(Command(resume="yes"), Paused.config)
+    assert done["messages"][-1].content == "done" and ran[-1] == ("yes", "ada")
 
 
 PROGRAM = '''

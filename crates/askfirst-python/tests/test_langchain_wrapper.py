@@ -6,12 +6,13 @@ import asyncio
 from typing import Annotated, Any
 
 import pytest
-from frameworks import Person, chat, edit, no, yes
+from frameworks import Board, Person, chat, edit, no, yes
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.prebuilt import ToolNode
+from pydantic import ValidationError
 
 from askfirst import ApprovalController, ApprovalDenied, ApprovalRequest
 from askfirst.langchain import ApprovalToolWrapper
@@ -128,6 +129,62 @@ def test_agent_gets_message_about_denial() -> None:
     assert ran == [("bob", 1)]
 
 
+@ways
+def test_call_with_invalid_args_raises_without_a_question(way: str) -> None:
+    person = Person(yes())
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    for args in ({"to": "ada", "n": "many"}, {}):
+        with pytest.raises(ValidationError):
+            call(way, wrapper, args)
+    assert person.asked == [] and ran == []
+
+
+def test_agent_learns_of_invalid_args_without_a_question() -> None:
+    person = Person(yes())
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    steps = [("send", {"n": 1})], [("send", {"to": "ada"})]
+    result = create_agent(chat(*steps), [wrapper]).invoke({"messages": [("user", "go")]})
+    messages = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert [message.status for message in messages] == ["error", "success"] and "Field required" in messages[0].content
+    assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_parallel_calls_of_an_agent_share_one_dialog(is_async: bool) -> None:
+    board = Board(lambda request: no("not bob") if request.args.get("to") == "bob" else yes())
+    controller = ApprovalController(approval_callback=board)
+    free = {"free": {"approval": "none"}}
+
+    @tool
+    def look(at: str) -> str:
+        """Looks."""
+        ran.append(at)
+        return f"saw {at}"
+
+    @tool
+    def free_look(at: str) -> str:
+        """Looks without asking."""
+        return f"saw {at}"
+
+    free_look.name = "free"
+    tools = [ApprovalToolWrapper(each, controller, tool_configs=free) for each in (send, look, free_look)]
+    calls = [("send", {"to": "ada"}), ("send", {"to": "bob"}), ("look", {"at": "sky"}), ("free", {"at": "sea"})]
+    agent = create_agent(chat(calls), tools)
+    given: Any = {"messages": [("user", "go")]}
+    result = asyncio.run(agent.ainvoke(given)) if is_async else agent.invoke(given)
+    messages = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert [message.status for message in messages] == ["success", "error", "success", "success"]
+    assert [len(group) for group in board.groups] == [3] and len(ran) == 2
+
+
+def test_agent_learns_of_edit_and_note() -> None:
+    person = Person(edit(to="eve"), yes(note="ada is away"))
+    wrapper = ApprovalToolWrapper(send, approval_callback=person)
+    result = create_agent(chat([("send", {"to": "ada"})]), [wrapper]).invoke({"messages": [("user", "go")]})
+    (message,) = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert str(message.content).startswith("sent to eve") and "wrote: ada is away" in str(message.content)
+
+
 def test_tool_node_accepts_wrapper() -> None:
     from langchain_core.messages import AIMessage
     from langgraph.graph import END, START, MessagesState, StateGraph
@@ -171,5 +228,5 @@ def test_exception_of_tool_is_unchanged() -> None:
 
 
 def test_value_that_is_not_tool_raises() -> None:
-    with pytest.raises(TypeError, match="not a LangChain tool"):
+    with pytest.raises(TypeError, match="must be a LangChain tool"):
         ApprovalToolWrapper(len)  # type: ignore[arg-type]

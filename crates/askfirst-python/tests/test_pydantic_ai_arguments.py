@@ -102,12 +102,55 @@ def test_given_entries_are_not_changed() -> None:
 
 
 def test_config_is_public_and_read_only() -> None:
-    gated: Any = ApprovalToolset(INNER, config={"get_time": {"pre_approved": True, "colour": "red"}})
-    assert gated.config["get_time"]["colour"] == "red"
+    gated: Any = ApprovalToolset(INNER, config={"get_time": {"pre_approved": True, "options": {"colour": "red"}}})
+    assert gated.config["get_time"]["options"]["colour"] == "red"
     with pytest.raises(TypeError):
         gated.config["get_time"] = {}
     with pytest.raises(AttributeError):
         gated.config = {}
+
+
+@pytest.mark.parametrize("name", ["tool_configs", "config"])
+def test_misspelled_key_is_config_error_with_suggestion(name: str) -> None:
+    with pytest.raises(ConfigError, match="unknown key `aproval` in `tools.get_time`\\nhint: did you mean `approval`"):
+        ApprovalToolset(INNER, **{name: {"get_time": {"aproval": "deny"}}})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="did you mean `exclude_keys`"):
+        Shell(INNER, **{name: {"get_time": {"exclude_key": ["a"]}}})  # type: ignore[arg-type]
+
+
+def test_unknown_key_without_override_is_config_error() -> None:
+    with pytest.raises(ConfigError, match="unknown key `safe_commands` in `tools.shell_exec`"):
+        ApprovalToolset(INNER, config=ENTRIES)
+    assert Shell(INNER, config=ENTRIES).config == ENTRIES
+
+
+def test_unknown_key_is_for_needs_approval_of_inner_toolset() -> None:
+    class Speaking(FunctionToolset[Any]):
+        def needs_approval(self, name: str, args: dict[str, Any], ctx: Any, config: Any) -> bool:
+            return args.get("command") not in config["shell_exec"]["safe_commands"]
+
+    person = Person(each=lambda request: yes())
+    for inner in (Speaking([shell_exec]), Speaking([shell_exec]).filtered(lambda ctx, tool: True)):
+        gated: Any = ApprovalToolset(inner, approval_callback=person, config=ENTRIES)
+        assert outcome(gated, "shell_exec", command="ls") == "success" and person.asked == []
+
+
+def test_unknown_tool_name_warns_once_with_suggestion() -> None:
+    configs = {"get_tiem": {"approval": "deny"}, "get_*": {"approval": "none"}, "shell_exec": {}}
+    gated: Any = ApprovalToolset(INNER, approval_callback=Person(), tool_configs=configs)
+    with pytest.warns(UserWarning, match="`get_tiem`, but no toolset offers it; hint: did you mean `get_time`") as caught:
+        outcome(gated)
+        outcome(gated)
+    assert len(caught) == 1
+
+
+def test_tool_name_of_another_toolset_does_not_warn() -> None:
+    configs: Any = {"get_time": {"approval": "none"}, "shell_exec": {"approval": "none"}}
+    toolsets: Any = [ApprovalToolset(FunctionToolset([tool]), tool_configs=configs) for tool in (get_time, shell_exec)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agent = Agent(scripted([("get_time", {}), ("shell_exec", {"command": "ls"})]), toolsets=toolsets)
+        assert agent.run_sync("go").output == "done"
 
 
 CALLBACK = Person()
@@ -161,7 +204,7 @@ def test_arguments_of_wrong_type_raise(options: Any) -> None:
 
 
 def test_value_that_is_not_toolset_raises() -> None:
-    with pytest.raises(TypeError, match="not a toolset"):
+    with pytest.raises(TypeError, match="must be a toolset"):
         ApprovalToolset([get_time])  # type: ignore[arg-type]
 
 
@@ -233,6 +276,43 @@ def test_override_cannot_allow_tool_block() -> None:
             return False
 
     assert outcome(Lax(FunctionToolset([wipe]), ApprovalController(mode="approve_all")), "wipe") == "denied"
+
+
+class ByRole(ApprovalToolset[Any]):
+    """An override that reads the dependencies of the run."""
+
+    def needs_approval(self, name: str, args: dict[str, Any], ctx: Any = None) -> bool | dict[str, Any]:
+        if ctx is None or ctx.deps is None:
+            return super().needs_approval(name, args)
+        return ctx.deps["role"] != "admin" and {"description": f"{name} for {ctx.deps['role']}"}
+
+
+@pytest.mark.parametrize("calls", [1, 2], ids=["alone", "in a group"])
+def test_override_gets_run_context(calls: int) -> None:
+    person = Person(each=lambda request: yes())
+    gated = ByRole(INNER, approval_callback=person)
+    for role, asked in (("admin", []), ("guest", ["shell_exec for guest"] * calls)):
+        steps = [("shell_exec", {"command": str(n)}) for n in range(calls)]
+        Agent(scripted(steps), toolsets=[gated], deps_type=dict).run_sync("go", deps={"role": role})
+        assert [request.description for request in person.asked] == asked
+    assert gated.needs_approval("get_time", {}) and gated._contexts == {}
+
+
+def test_override_gets_run_context_for_edited_call() -> None:
+    def answer(request: Any) -> Any:
+        return yes() if request.args["command"] == "b" else yes(edited_args={"command": "b"})
+
+    seen: list[Any] = []
+
+    class Seeing(ApprovalToolset[Any]):
+        def needs_approval(self, name: str, args: dict[str, Any], ctx: Any = None) -> bool:
+            seen.append((args["command"], ctx.deps))
+            return True
+
+    gated = Seeing(INNER, approval_callback=answer)
+    agent = Agent(scripted([("shell_exec", {"command": "a"})]), toolsets=[gated], deps_type=str)
+    agent.run_sync("go", deps="d")
+    assert seen == [("a", "d"), ("b", "d")]
 
 
 @pytest.mark.parametrize("answer", ["yes", 0, 1, [], object()], ids=repr)

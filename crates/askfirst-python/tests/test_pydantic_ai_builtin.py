@@ -82,6 +82,24 @@ def test_person_sees_diff(folder: Path) -> None:
     assert (folder / "notes" / "a.txt").read_text() == "one two\n"
 
 
+def test_call_with_invalid_args_goes_back_to_model(folder: Path) -> None:
+    person = Person(yes())
+    toolset: Any = FileToolset(folder / "askfirst.yaml", approval_callback=person)
+    good = {"path": "notes/b.txt", "content": "new\n"}
+    steps = [[("write_file", args)] for args in ({"path": "notes/b.txt"}, {**good, "content": 7}, good)]
+    agent = Agent(scripted(*steps), toolsets=[toolset], retries=3)
+    assert tool_returns(agent.run_sync("go").all_messages())[-1][2] == "success"
+    assert [request.args for request in person.asked] == [good]
+
+
+def test_model_learns_of_edited_write(folder: Path) -> None:
+    person = Person(edit(path="notes/c.txt", content="edited\n"), yes(note="shorter"))
+    toolset: Any = FileToolset(folder / "askfirst.yaml", approval_callback=person)
+    agent = Agent(scripted([("write_file", {"path": "notes/c.txt", "content": "raw\n"})]), toolsets=[toolset])
+    text = str(agent.run_sync("go").all_messages())
+    assert "a person edited the arguments" in text and "wrote: shorter" in text
+
+
 def test_path_outside_roots_is_refused(folder: Path) -> None:
     toolset: Any = FileToolset(folder / "askfirst.yaml", ApprovalController(mode="approve_all"))
     assert run(toolset, [("read_file", {"path": "/etc/passwd"})])[0][2] == "denied"

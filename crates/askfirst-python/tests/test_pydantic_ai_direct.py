@@ -87,7 +87,7 @@ def test_call_that_cannot_be_judged_does_not_run(bad: Any) -> None:
     session = askfirst.Session({"tools": {"t": {"approval": "none"}}})
     ran: list[Any] = []
     said = session.run("t", {"x": bad}, lambda x: ran.append(x))
-    assert isinstance(said, askfirst.Denied) and "cannot be judged" in said and ran == []
+    assert isinstance(said, askfirst.Denied) and "invalid arguments" in said and ran == []
 
 
 def test_session_check_sees_calls_allowed_at_once() -> None:
@@ -167,7 +167,7 @@ def test_tool_allowed_at_once_may_ask_only_while_it_runs() -> None:
         ctx = context()
         assert [await _call(gated, ctx), await _call(gated, ctx)] == ["True", "False"]
         request = ApprovalRequest(tool_name="inner", description="After", payload={})
-        with pytest.raises(RuntimeError, match="only a tool that runs"):
+        with pytest.raises(RuntimeError, match="only a running tool"):
             await askfirst.request_approval(request)
 
     asyncio.run(whole())
@@ -186,9 +186,9 @@ def test_ticket_of_direct_call_ends_once() -> None:
     assert told == [1]
     assert ticket.finish("x") == "done" and ticket.state == "done"
     assert ticket.outcome is not None and ticket.outcome.kind == "done"
-    with pytest.raises(RuntimeError, match="nothing runs"):
+    with pytest.raises(RuntimeError, match="not running"):
         ticket.finish("x")
-    with pytest.raises(RuntimeError, match="only a tool that runs"):
+    with pytest.raises(RuntimeError, match="only a running tool"):
         ticket.ask({"tool_name": "t", "description": "d", "payload": {}})
     failed = session.start("act", {"x": "a"})
     assert failed.finish(error=ValueError("broke")) == "failed"

@@ -74,6 +74,21 @@ def test_edited_args_are_validated_and_run() -> None:
     assert ran == [("eve", 3)]
 
 
+def test_model_learns_of_edit_and_note() -> None:
+    person = Person(edit(to="eve"), yes(note="ada is away"))
+    agent = agent_with(ApprovalHandler(approval_callback=person), [("send", {"to": "ada"})])
+    text = str(agent.run_sync("go").all_messages())
+    assert '"to":"eve"' in text and "wrote: ada is away" in text
+
+
+def test_unknown_tool_name_warns() -> None:
+    handler: ApprovalHandler[Any] = ApprovalHandler(
+        approval_callback=Person(yes()), tool_configs={"sned": {"approval": "deny"}}
+    )
+    with pytest.warns(UserWarning, match="did you mean `send`"):
+        run(handler, [("send", {"to": "ada"})])
+
+
 def test_edited_args_that_do_not_fit_do_not_run() -> None:
     person = Person(edit(to="eve", n="three"), yes())
     returns = run(ApprovalHandler(approval_callback=person), [("send", {"to": "ada"})])

@@ -52,6 +52,20 @@ def test_denied_call_does_not_reach_mcp_server(tmp_path: Path) -> None:
     assert not file.exists()
 
 
+def test_call_that_fails_the_servers_schema_goes_back_to_model(tmp_path: Path) -> None:
+    server, file = notes(tmp_path)
+    person = Person(yes())
+    agent = Agent(
+        scripted([("add_note", {"text": 7})], [("add_note", {})], [("add_note", {"text": "x"})]),
+        toolsets=[ApprovalToolset(server, approval_callback=person)],
+        retries=3,
+    )
+    messages = agent.run_sync("go").all_messages()
+    assert [request.args for request in person.asked] == [{"text": "x"}]
+    assert file.read_text() == "x\n"
+    assert "`text` must be a string, not a number" in str(messages) and "`text` is missing" in str(messages)
+
+
 def test_remembered_yes_does_not_cover_changed_mcp_tool(tmp_path: Path) -> None:
     server, file = notes(tmp_path)
     person = Person(yes(remember="session"), no("it has changed"))

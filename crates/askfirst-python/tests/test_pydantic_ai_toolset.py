@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from frameworks import Board, Person, edit, no, scripted, tool_returns, yes
-from pydantic_ai import Agent, ModelRetry, RunContext
+from pydantic_ai import Agent, ModelRetry, RunContext, ToolReturn
 from pydantic_ai.toolsets import FunctionToolset
 
-from askfirst import ApprovalController, ApprovalDenied, ApprovalMemory
+from askfirst import ApprovalController, ApprovalDecision, ApprovalDenied, ApprovalMemory
 from askfirst.pydantic_ai import ApprovalToolset
 
 ran: list[Any] = []
@@ -83,6 +83,107 @@ def test_edited_call_runs_with_edited_args() -> None:
     person = Person(edit(path="b"), yes())
     returns = run(toolset(approval_callback=person), [("delete", {"path": "a"})])
     assert returns == [("delete", "deleted b", "success")] and ran == ["b"]
+
+
+def told(agent_messages: Any) -> list[str]:
+    """Return the texts that the model reads after the first prompt, apart from the results."""
+    parts = [part for message in agent_messages[1:] for part in getattr(message, "parts", ())]
+    prompts = [part.content for part in parts if part.part_kind == "user-prompt"]
+    return ["\n".join(prompt) if isinstance(prompt, list) else prompt for prompt in prompts]
+
+
+def test_model_learns_of_edit_and_note() -> None:
+    person = Person(ApprovalDecision(approved=True, edited_args={"path": "b"}, note="a is in use"), yes(), yes())
+    agent = Agent(scripted([("delete", {"path": "a"})], [("read", {"path": "b"})]), toolsets=[toolset(approval_callback=person)])
+    messages = agent.run_sync("go").all_messages()
+    assert [content for _, content, _ in tool_returns(messages)] == ["deleted b", "read b"]
+    (notice,) = told(messages)
+    assert '{"path":"b"}' in notice and "a is in use" in notice
+
+
+def test_model_learns_of_note_beside_content_of_tool() -> None:
+    def look(path: str) -> ToolReturn[Any]:
+        return ToolReturn(return_value="seen", content=f"picture of {path}")
+
+    person = Person(yes(note="only this one"))
+    gated: ApprovalToolset[Any] = ApprovalToolset(FunctionToolset([look]), approval_callback=person)
+    messages = Agent(scripted([("look", {"path": "a"})]), toolsets=[gated]).run_sync("go").all_messages()
+    (notice,) = told(messages)
+    assert "picture of a" in notice and "only this one" in notice
+    assert tool_returns(messages)[0][1] == "seen"
+
+
+def test_invalid_args_go_back_to_model_without_a_question() -> None:
+    person = Person(yes())
+    steps = [("delete", {"pth": "a"})], [("nothing", {})], [("delete", {"path": "a"})]
+    agent = Agent(scripted(*steps), toolsets=[toolset(approval_callback=person)], retries=3)
+    assert tool_returns(agent.run_sync("go").all_messages())[-1] == ("delete", "deleted a", "success")
+    assert [request.args for request in person.asked] == [{"path": "a"}]
+
+
+def test_toolset_wrapped_twice_asks_once() -> None:
+    person = Person(each=lambda request: yes())
+    controller = ApprovalController(approval_callback=person)
+    gated: Any = ApprovalToolset(toolset(controller=controller), controller)
+    steps = [("delete", {"path": "a"}), ("delete", {"path": "b"})], [("read", {"path": "c"})]
+    assert [outcome for _, _, outcome in run(gated, *steps)] == ["success"] * 3
+    assert [request.args["path"] for request in person.asked] == ["a", "b", "c"] and sorted(ran) == ["a", "b", "c"]
+
+
+def test_toolset_wrapped_twice_asks_once_about_an_edit() -> None:
+    person = Person(edit(path="b"), yes())
+    controller = ApprovalController(approval_callback=person)
+    gated: Any = ApprovalToolset(toolset(controller=controller), controller)
+    assert run(gated, [("delete", {"path": "a"})])[0][1] == "deleted b"
+    assert len(person.asked) == 2 and ran == ["b"]
+
+
+def test_stricter_inner_toolset_asks_again_or_denies() -> None:
+    for approval, asked, result in (("human", 2, "success"), ("deny", 1, "denied")):
+        person = Person(each=lambda request: yes())
+        controller = ApprovalController(approval_callback=person)
+        inner = toolset(controller=controller, tool_configs={"delete": {"approval": approval}})
+        assert run(ApprovalToolset(inner, controller), [("delete", {"path": "a"})])[0][2] == result
+        assert len(person.asked) == asked
+
+
+def test_inner_toolset_with_own_controller_asks_its_own_person() -> None:
+    outer, inner = Person(yes()), Person(no("not mine"))
+    gated: Any = ApprovalToolset(toolset(approval_callback=inner), approval_callback=outer)
+    assert run(gated, [("delete", {"path": "a"})])[0][2] == "denied"
+    assert len(outer.asked) == len(inner.asked) == 1 and ran == []
+
+
+def test_equal_call_inside_an_approved_tool_asks_again() -> None:
+    person = Person(yes(), no("not twice"))
+    controller = ApprovalController(approval_callback=person)
+
+    async def delegate(task: str) -> str:
+        inner: Any = ApprovalToolset(FunctionToolset([finish]), controller)
+        return (await Agent(scripted([("delegate", {"task": task})]), toolsets=[inner]).run("go")).output
+
+    def finish(task: str) -> str:
+        ran.append(task)
+        return "done"
+
+    finish.__name__ = "delegate"
+    outer: Any = ApprovalToolset(FunctionToolset([delegate]), controller)
+    run(outer, [("delegate", {"task": "a"})])
+    assert len(person.asked) == 2 and ran == []
+
+
+def test_stop_on_one_call_of_a_group_asks_no_more() -> None:
+    person = Person(ApprovalDecision(approved=False, note="stop", stop=True), yes(), yes())
+    returns = run(toolset(approval_callback=person), [("delete", {"path": name}) for name in "abc"])
+    assert [outcome for _, _, outcome in returns] == ["denied"] * 3
+    assert len(person.asked) == 1 and ran == []
+
+
+def test_no_under_on_denial_stop_asks_no_more() -> None:
+    person = Person(no("enough"), yes(), yes())
+    with pytest.raises(ApprovalDenied, match="enough"):
+        run(toolset(approval_callback=person, on_denial="stop"), [("delete", {"path": name}) for name in "abc"])
+    assert len(person.asked) == 1 and ran == []
 
 
 def test_callback_with_constant_edit_terminates() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pathlib
 
 import pytest
 
@@ -184,6 +185,146 @@ def test_call_that_cannot_be_logged_does_not_run(tmp_path, asked):
     assert ran == [1]
 
 
+def test_ledger_section_of_config_is_recorded(tmp_path, asked):
+    config = {"default_approval": "none", "ledger": {"path": tmp_path / "l.jsonl"}}
+    of(asked(), config).run("t", {"a": 1}, lambda a: a)
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "l.jsonl").read_text().splitlines()]
+    assert kinds == ["session", "decided", "executed"]
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\nledger: {}\n")
+    of(asked(), file).run("t", {"a": 1}, lambda a: a)
+    assert (tmp_path / "home" / "askfirst" / "ledger.jsonl").exists()
+
+
+def test_ledger_false_switches_ledger_section_off(tmp_path, asked):
+    config = {"default_approval": "none", "ledger": {"path": tmp_path / "l.jsonl"}}
+    of(asked(), config, ledger=False).run("t", {}, lambda: None)
+    askfirst.Judge(config).decide("t")
+    of(asked(), {"default_approval": "none"}).run("t", {}, lambda: None)
+    assert not (tmp_path / "l.jsonl").exists()
+    assert not (tmp_path / "home" / "askfirst").exists()
+
+
+def test_unknown_key_needs_an_override(asked):
+    config = {"tools": {"t": {"level": 3}}}
+    with pytest.raises(askfirst.ConfigError, match="unknown key `level` in `tools.t`.*\n?hint: .*`options`"):
+        of(asked(), config)
+    assert of(asked(), config, override=lambda *given: False).run("t", {}, lambda: 1) == 1
+    assert of(asked(), {"tools": {"t": {"options": {"level": 3}}}}).run("t", {}, lambda: 1) == 1
+
+
+def test_misspelled_key_is_an_error_even_with_an_override(asked):
+    config = {"tools": {"t": {"aproval": "deny"}}}
+    for more in ({}, {"override": lambda *given: False}):
+        with pytest.raises(askfirst.ConfigError, match="did you mean `approval`"):
+            of(asked(), config, **more)
+
+
+def test_unknown_tool_name_in_config_warns(asked):
+    def send(to):
+        return to
+
+    config = {"tools": {"sned": {"approval": "deny"}, "mail_*": {"approval": "deny"}, "send": {}}}
+    with pytest.warns(UserWarning, match="`sned`, but no toolset offers it; hint: did you mean `send`") as caught:
+        of(asked(), config, tools=[send])
+    assert len(caught) == 1
+
+
+def test_call_with_wrong_arguments_raises_without_a_question(asked):
+    def send(to, body=""):
+        return f"sent to {to}"
+
+    callback = asked()
+    session = of(callback, tools=[send])
+    for args in ({}, {"to": "ada", "cc": "bob"}):
+        with pytest.raises(TypeError):
+            session.call("send", args)
+        with pytest.raises(TypeError):
+            asyncio.run(session.call_async("send", args))
+    assert callback.times == 0
+    assert session.call("send", {"to": "ada"}) == "sent to ada"
+
+
+def test_defined_tool_with_invalid_arguments_fails_without_a_question(tmp_path, asked):
+    schema = {"type": "object", "properties": {"to": {"$ref": "#/$defs/name"}, "n": {"type": "integer"}}, "required": ["to"]}
+    callback = asked()
+    session = of(callback, ledger=tmp_path / "l.jsonl")
+    session.define({"name": "send", "input_schema": {**schema, "$defs": {"name": {"type": "string"}}}})
+    ran = []
+    for args, why in (({}, "`to` is missing"), ({"to": "ada", "n": "3"}, "`n` must be an integer")):
+        with pytest.raises(askfirst.ToolFailed, match=why) as failed:
+            session.run("send", args, lambda **args: ran.append(args))
+        assert failed.value.kind == "bad_args"
+    assert (callback.times, ran) == (0, [])
+    assert '"approved":false' in (tmp_path / "l.jsonl").read_text()
+    # A value that is not JSON does not fit any schema, so it is left to the tool.
+    session.run("send", {"to": pathlib.Path("ada")}, lambda **args: ran.append(args))
+    assert callback.times == 1 and len(ran) == 1
+
+
+def test_ticket_has_a_notice_about_edit_and_note(asked, yes):
+    def answer(request):
+        if request.args["to"] == "ada":
+            return yes(edited_args={"to": "eve", "password": "hunter2hunter2"}, note="ada is away")
+        return yes()
+
+    session = of(answer, {"secrets": {"args": ["password"]}})
+    ticket = session.start("send", {"to": "ada", "password": "hunter2hunter2"})
+    assert ticket.wait() == "run"
+    assert (ticket.args["to"], ticket.edited, ticket.by_person) == ("eve", True, True)
+    edited, note = ticket.notice.splitlines()
+    assert edited.startswith("askfirst: a person edited the arguments; the call ran with: ") and '"to":"eve"' in edited
+    assert "hunter2" not in edited
+    assert note == "askfirst: the person who approved the call wrote: ada is away"
+    plain = session.start("send", {"to": "bob"})
+    assert plain.wait() == "run"
+    assert (plain.notice, plain.edited, plain.by_person) == (None, False, True)
+    free = Session({"default_approval": "none"}).start("send", {"to": "bob"})
+    assert (free.notice, free.approval, free.by_person) == (None, None, False)
+
+
+def test_approval_of_a_ticket_answers_the_same_call_once(asked):
+    callback = asked()
+    session = of(callback)
+    first = session.start("t", {"n": 1})
+    assert first.wait() == "run"
+    approval = first.approval
+    again = session.start("t", {"n": 1}, None, None, approval)
+    assert again.wait() == "run" and again.approval is not None
+    assert callback.times == 1
+    for args, used in (({"n": 1}, approval), ({"n": 2}, again.approval)):
+        assert session.start("t", args, None, None, used).wait() == "run"
+    assert callback.times == 3
+    other = asked()
+    assert of(other).start("t", {"n": 1}, None, None, first.approval).wait() == "run"
+    assert other.times == 1, "another controller asks its own person"
+
+
+def test_no_under_on_denial_stop_skips_the_rest_of_a_group(asked, no):
+    callback = asked(no(note="enough"))
+    session = of(callback, on_denial="stop")
+    calls = [("t", {"n": n}, {"batch_id": "b"}) for n in range(3)]
+    tickets = session.submit(calls)
+    assert [ticket.wait() for ticket in tickets] == ["done"] * 3
+    assert callback.times == 1
+    assert [ticket.outcome.cause for ticket in tickets] == ["person", "cancelled", "cancelled"]
+    with pytest.raises(askfirst.ApprovalDenied, match="enough"):
+        session.go_on(tickets[0], print)
+
+
+def test_stop_on_one_call_of_a_group_skips_the_rest(asked, yes, no):
+    callback = asked(yes(), no(stop=True, note="stop it"), yes())
+    session = of(callback)
+    ran = []
+    tickets = session.submit([("t", {"n": n}, {"batch_id": "b"}) for n in range(4)])
+    for ticket in tickets:
+        if ticket.wait() == "run":
+            ran.append(ticket.args["n"])
+    assert callback.times == 2
+    assert [ticket.outcome.cause for ticket in tickets[1:]] == ["person", "cancelled", "cancelled"]
+    assert session.run("t", {}, print).cause == "cancelled", "the run is over"
+
+
 def test_metadata_reaches_audit_log_and_tool(tmp_path, asked):
     seen = []
     session = of(asked(), ledger=tmp_path / "l.jsonl")
@@ -208,7 +349,7 @@ def test_running_tool_may_ask(tmp_path, asked, yes, no):
     assert asyncio.run(session.run_async("t", {}, tool_async)).approved
     assert [request.tool_name for request in callback.requests] == ["t", "sub", "t", "sub"]
     assert callback.requests[1].call_id.startswith(callback.requests[0].call_id + ".")
-    with pytest.raises(RuntimeError, match="runs"):
+    with pytest.raises(RuntimeError, match="only a running tool"):
         askfirst.request_approval_sync(request)
 
 

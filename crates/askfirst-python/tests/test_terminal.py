@@ -149,6 +149,9 @@ asyncio.run(main())
 def test_without_terminal_call_is_refused(python):
     text = 'import askfirst\nprint(askfirst.Session().run("send", {}, print).cause)'
     assert python(text, start_new_session=True, stdin=-3) == "nobody_to_ask"
+    text = text.replace(".cause", "")
+    told = python(text, start_new_session=True, stdin=-3)
+    assert "there is no terminal" in told and "approve" not in told.replace("approval", "")
 
 
 def test_terminal_is_restored_on_ctrl_c(terminal):

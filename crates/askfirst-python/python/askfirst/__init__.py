@@ -40,7 +40,7 @@ from ._types import (
 if TYPE_CHECKING:
     from ._guard import guard
     from .langchain import ApprovalMiddleware, ApprovalToolWrapper
-    from .pydantic_ai import ApprovalHandler, ApprovalToolset
+    from .pydantic_ai import ApprovalCapability, ApprovalHandler, ApprovalToolset
 
 __all__ = [
     "ApprovalAware",
@@ -75,6 +75,7 @@ __all__ = [
 # These names need other packages or slow modules, so they are imported on first use.
 _LAZY = {
     "guard": "_guard",
+    "ApprovalCapability": "pydantic_ai",
     "ApprovalHandler": "pydantic_ai",
     "ApprovalMiddleware": "langchain",
     "ApprovalToolWrapper": "langchain",

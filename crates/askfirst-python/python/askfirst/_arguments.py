@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Union
 
@@ -85,6 +85,17 @@ def one_config(
     whole["tools"] = tools
     frozen = {name: MappingProxyType(entry) if isinstance(entry, dict) else entry for name, entry in tools.items()}
     return whole, MappingProxyType(frozen)
+
+
+def warn_of_unknown_tools(entries: Iterable[str], offered: Collection[str]) -> None:
+    """Warn about entries whose tool is not offered. A glob may match no tool."""
+    for name in entries:
+        if name not in offered and not set(name) & set("*?["):
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, offered, 1)
+            hint = f"; hint: did you mean `{close[0]}`?" if close else ""
+            warnings.warn(f"the config names the tool `{name}`, but no toolset offers it{hint}", stacklevel=3)
 
 
 def _names(pre_approved: Sequence[str] | None, stacklevel: int) -> list[str]:

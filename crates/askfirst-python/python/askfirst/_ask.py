@@ -12,11 +12,12 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from . import _askfirst
-from ._types import ApprovalRequest, decision_to_native, request_from_native
+from ._log import log_failure
+from ._types import ApprovalDecision, ApprovalRequest, decision_to_native, request_from_native
 
 if TYPE_CHECKING:
     import asyncio
@@ -58,11 +59,18 @@ class Asker:
         self.takes_many = getattr(callback, "takes_many", False) is True
         self._open: dict[int, Callable[[], object]] = {}
 
-    def ask(self, number: int, requests: list[dict[str, Any]], answer: _askfirst.Answer, origin: Here | None) -> None:
-        """Start to ask. Must return without waiting."""
+    def ask(
+        self,
+        number: int,
+        requests: list[dict[str, Any]],
+        answer: _askfirst.Answer,
+        origin: Here | None,
+        ends_run: list[bool],
+    ) -> None:
+        """Start to ask. Must return without waiting. ``ends_run`` says for each request whether a no ends the run."""
         context, loop = origin if origin is not None else (contextvars.Context(), None)
         context = context.copy()
-        work = self._answer(requests, answer, loop)
+        work = self._answer(requests, answer, loop, ends_run)
         if self.is_async:
             self._on_loop(number, work, context, loop)
         else:
@@ -117,6 +125,7 @@ class Asker:
         requests: list[dict[str, Any]],
         answer: _askfirst.Answer,
         loop: asyncio.AbstractEventLoop | None,
+        ends_run: list[bool],
     ) -> None:
         try:
             asked = [request_from_native(request) for request in requests]
@@ -124,7 +133,7 @@ class Asker:
                 said = await self._call(asked, loop)
                 answers = list(said) if isinstance(said, (list, tuple)) else [said] * len(asked)
             else:
-                answers = [await self._call(one, loop) for one in asked]
+                answers = [each async for each in self._one_by_one(asked, loop, ends_run)]
             if len(answers) != len(asked):
                 raise ValueError(f"expected {len(asked)} decisions, got {len(answers)}")
             answer.send([_decision(one, request) for one, request in zip(answers, asked)])
@@ -133,6 +142,21 @@ class Asker:
             answer.fail(f"the callback failed: {name}: {text}" if text else f"the callback failed: {name}")
             if not isinstance(error, Exception):
                 raise
+            log_failure("the approval callback failed", error)
+
+    async def _one_by_one(
+        self, asked: list[ApprovalRequest], loop: asyncio.AbstractEventLoop | None, ends_run: list[bool]
+    ) -> AsyncIterator[Any]:
+        """Ask about each request of a group. After a no that ends the run, refuse the others without asking."""
+        stopped = False
+        for request, ends in zip(asked, ends_run):
+            if stopped:
+                yield ApprovalDecision(approved=False, cause="cancelled", note="the run was stopped")
+                continue
+            said = await self._call(request, loop)
+            yield said
+            made = decision_to_native(said)
+            stopped = made.get("stop", False) or (ends and not made["approved"])
 
     async def _call(self, asked: Any, loop: asyncio.AbstractEventLoop | None) -> Any:
         said = self.callback(asked)

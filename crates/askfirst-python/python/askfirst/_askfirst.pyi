@@ -67,11 +67,12 @@ class Session:
         on_denial: str | None = None,
         assess: Callable[..., Any] | None = None,
         overriding: Callable[..., Any] | None = None,
-        record: bool = False,
+        record: bool | None = None,
         ledger: str | os.PathLike[str] | None = None,
         session_id: str | None = None,
         library: str | os.PathLike[str] | None = None,
         metadata_of: Callable[[Any], dict[str, Any]] | None = None,
+        override_keys: bool = False,
     ) -> Session: ...
     @property
     def id(self) -> str: ...
@@ -81,8 +82,16 @@ class Session:
         args: Any,
         metadata: Any = None,
         assess: Callable[..., Any] | None = None,
+        approval: Approval | None = None,
     ) -> Ticket: ...
-    def start_in(self, tool_name: str, args: Any, context: Any, assess: Callable[..., Any] | None) -> Ticket: ...
+    def start_in(
+        self,
+        tool_name: str,
+        args: Any,
+        context: Any,
+        assess: Callable[..., Any] | None,
+        approval: Approval | None = None,
+    ) -> Ticket: ...
     def submit(self, calls: Sequence[tuple[Any, ...]]) -> list[Ticket]: ...
     def decide(
         self,
@@ -94,6 +103,10 @@ class Session:
     def define(self, definition: dict[str, Any]) -> None: ...
     def definitions(self) -> list[dict[str, Any]]: ...
     def close(self) -> None: ...
+
+@final
+class Approval:
+    """A person's approval of one call. It answers the same request about the same call once more."""
 
 @final
 class Ticket:
@@ -118,6 +131,15 @@ class Ticket:
     @property
     def edited(self) -> bool:
         """Whether a person edited the arguments."""
+    @property
+    def by_person(self) -> bool:
+        """Whether a person approved or edited this call."""
+    @property
+    def notice(self) -> str | None:
+        """A text for the model that goes with the result: the edited arguments and the note of a person."""
+    @property
+    def approval(self) -> Approval | None:
+        """The approval of the person who approved this call, or `None`. It answers the same request once more."""
     def finish(self, result: Any = None, error: BaseException | None = None) -> Literal["done", "failed"]:
         """Report the result or the error of the tool."""
     def ask(self, request: dict[str, Any]) -> Ticket:
@@ -127,6 +149,7 @@ class Ticket:
         """The outcome, or `None` while the ticket is not done."""
 
 def submit_together(sessions: Sequence[Session], calls: Sequence[tuple[Any, ...]]) -> list[Ticket]: ...
+def check_args(schema: Any, args: Any) -> str | None: ...
 def to_json(value: Any, tagged: bool = False) -> str: ...
 def plain(value: Any) -> Any: ...
 def sandbox_tier(library: str | os.PathLike[str]) -> tuple[str | None, str | None]: ...

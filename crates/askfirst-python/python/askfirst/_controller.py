@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _askfirst
-from ._memory import ApprovalMemory
+from ._memory import ApprovalMemory, not_picklable
 from ._types import (
     ApprovalDecision,
     ApprovalRequest,
@@ -126,6 +126,12 @@ class ApprovalController:
         This thread cannot run an async callback meanwhile, so the callback runs on another event loop.
         """
         return _NO_SECTION if self._asker is None else self._asker.blocking_section
+
+    def __reduce__(self) -> Any:
+        raise TypeError(not_picklable("ApprovalController"))
+
+    def __copy__(self) -> ApprovalController:
+        return self
 
     def __repr__(self) -> str:
         return f"<askfirst.ApprovalController {self._mode}>"

@@ -5,10 +5,12 @@ A caller that stops waiting cancels its ticket, so that no question outlives its
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import contextvars
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ._askfirst import Ticket
+from ._askfirst import Approval, Ticket
 from ._outcome import Denied, ToolFailed
 from ._session import Session
 from ._session import _running as running
@@ -37,30 +39,35 @@ def refusal(session: Session, ticket: Ticket) -> Denied:
     return no
 
 
-async def run(ticket: Ticket, execute: Awaitable[_T]) -> _T:
+around: contextvars.ContextVar[tuple[str, Ticket] | None] = contextvars.ContextVar("askfirst_around", default=None)
+"""The call that runs in this context: the framework's id of it, and its ticket."""
+
+
+@contextmanager
+def executing(ticket: Ticket, call_id: str | None) -> Iterator[None]:
+    """Run the tool of a ticket in this block. ``call_id`` is the framework's id of the call."""
+    token = running.set(ticket)
+    around_token = around.set(None if call_id is None else (call_id, ticket))
+    try:
+        yield
+    except BaseException as error:
+        ticket.finish(error=error)
+        raise
+    finally:
+        around.reset(around_token)
+        running.reset(token)
+
+
+def approval_around(call_id: str | None) -> Approval | None:
+    """Return the approval of the same call by a wrapper around this one, or ``None``."""
+    outer = around.get()
+    return outer[1].approval if outer is not None and outer[0] == call_id else None
+
+
+async def run(ticket: Ticket, execute: Awaitable[_T], call_id: str | None = None) -> _T:
     """Await a permitted tool. Report an exception to the ticket and raise it unchanged."""
-    token = running.set(ticket)
-    try:
-        result = await execute
-    except BaseException as error:
-        ticket.finish(error=error)
-        raise
-    finally:
-        running.reset(token)
-    return result
-
-
-def run_sync(ticket: Ticket, execute: Callable[[], _T]) -> _T:
-    """Blocking version of `run`."""
-    token = running.set(ticket)
-    try:
-        result = execute()
-    except BaseException as error:
-        ticket.finish(error=error)
-        raise
-    finally:
-        running.reset(token)
-    return result
+    with executing(ticket, call_id):
+        return await execute
 
 
 def finish(ticket: Ticket, result: Any = None, *, error: BaseException | None = None) -> None:

@@ -23,7 +23,7 @@ class Judge:
     def __init__(self, config: Config = None) -> None:
         self._config = read_config(config)
         controller = ApprovalController(mode="strict")
-        self._session = Session(controller=controller, builtin_tools=True, _read=self._config)
+        self._session = Session(controller=controller, ledger=False, builtin_tools=True, _read=self._config)
 
     @property
     def warnings(self) -> list[str]:

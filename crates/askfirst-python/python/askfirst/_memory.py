@@ -54,8 +54,19 @@ class ApprovalMemory:
         # An empty memory is still a memory: `memory or ApprovalMemory()` must keep it.
         return True
 
+    def __reduce__(self) -> Any:
+        raise TypeError(not_picklable("ApprovalMemory"))
+
+    def __copy__(self) -> ApprovalMemory:
+        return self
+
     def __repr__(self) -> str:
         return f"<askfirst.ApprovalMemory of {len(self)}>"
+
+
+def not_picklable(kind: str) -> str:
+    """Return the error for an object that cannot leave its process."""
+    return f"cannot pickle an {kind}: it belongs to this process; hint: create a new one in each process that needs one"
 
 
 class ReadOnlyMemory:

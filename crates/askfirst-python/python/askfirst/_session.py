@@ -8,8 +8,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _askfirst, _assess
+from . import _askfirst, _assess, _json
+from ._arguments import warn_of_unknown_tools
 from ._controller import ApprovalController, decided
+from ._memory import not_picklable
 from ._outcome import Denied, ToolFailed
 from ._types import ApprovalDecision, ApprovalRequest, Mode, request_to_native
 
@@ -39,8 +41,9 @@ class Session:
     """One run of an agent. All its calls share config, memory and audit log.
 
     ``config`` is the path of a config file or a dict. Without it, askfirst asks about every call that its tool does not
-    call harmless. ``ledger`` is ``False`` for no audit log, ``True`` for the place that the config names, or a path. A
-    refused call returns a `Denied` text, or raises `ApprovalDenied` with ``on_denial="stop"``.
+    call harmless. ``ledger`` is a path, ``True`` for the place that the config names, or ``False`` for no audit log.
+    Without it, the session keeps one if the config has a section ``ledger``. A refused call returns a `Denied` text, or
+    raises `ApprovalDenied` with ``on_denial="stop"``.
 
     >>> session = Session({"tools": {"add": {"approval": "none"}, "rm": {"approval": "deny"}}})
     >>> session.run("add", {"a": 1, "b": 2}, lambda a, b: a + b)
@@ -56,12 +59,13 @@ class Session:
         controller: ApprovalController | None = None,
         assess: Assess | None = None,
         override: Override | None = None,
-        ledger: Ledger = False,
+        ledger: Ledger = None,
         session_id: str | None = None,
         on_denial: OnDenial | None = None,
         tools: Mapping[str, Callable[..., Any]] | Iterable[Callable[..., Any]] | None = None,
         builtin_tools: bool = False,
         _read: _askfirst.Config | None = None,
+        _override_keys: bool = False,
         _metadata_of: Callable[[Any], dict[str, Any]] | None = None,
     ) -> None:
         if controller is not None and not isinstance(controller, ApprovalController):
@@ -78,16 +82,19 @@ class Session:
             on_denial=self._on_denial,
             assess=assess,
             overriding=override,
-            record=ledger is not False and ledger is not None,
+            record=None if ledger is None else ledger is not False,
             ledger=None if isinstance(ledger, bool) or ledger is None else os.fspath(ledger),
             session_id=session_id,
             library=_askfirst.__file__ if builtin_tools else None,
             metadata_of=_metadata_of,
+            override_keys=_override_keys,
         )
         self.start = self._native.start
         self.start_in = self._native.start_in
         self._token: contextvars.Token[Session | None] | None = None
         self._built_in = {tool["name"] for tool in self._native.definitions()}
+        if self._tools and isinstance(config, Mapping):
+            warn_of_unknown_tools(config.get("tools") or (), self._built_in | set(self._tools))
         both = self._built_in & set(self._tools)
         if both:
             raise ValueError(f"the config has a tool `{min(both)}` too; hint: use another name for yours")
@@ -186,6 +193,7 @@ class Session:
         """Call a tool by name: one of ``tools``, or one of the config."""
         tool = self._tools.get(tool_name)
         if tool is not None:
+            _check_args(tool, args)
             return self.run(tool_name, args, tool, metadata=metadata, assess=_assess.of(tool, self._controller.memory))
         self._must_know(tool_name)
         with self._controller._blocking():
@@ -197,6 +205,7 @@ class Session:
         """Async version of `call`."""
         tool = self._tools.get(tool_name)
         if tool is not None:
+            _check_args(tool, args)
             assess = _assess.of(tool, self._controller.memory)
             return await self.run_async(tool_name, args, tool, metadata=metadata, assess=assess)
         self._must_know(tool_name)
@@ -290,6 +299,9 @@ class Session:
     ) -> None:
         self.__exit__(kind, error, trace)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(not_picklable("askfirst Session"))
+
     def __repr__(self) -> str:
         return f"<askfirst.Session {self._native.id}>"
 
@@ -319,6 +331,18 @@ def _named(
             raise ValueError(f"two tools have the name `{name}`")
         made[name] = tool
     return made
+
+
+def _check_args(tool: Callable[..., Any], args: Any) -> None:
+    """Raise ``TypeError`` if a tool cannot be called with these arguments, before a person is asked."""
+    import inspect
+
+    try:
+        signature, fields = inspect.signature(tool), _json.fields(args)
+    except (TypeError, ValueError):
+        return  # The pipeline refuses arguments that are not a mapping.
+    if all(isinstance(name, str) for name in fields):
+        signature.bind(**fields)
 
 
 def submit_together(calls: Sequence[tuple[Session, Sequence[Any]]]) -> list[_askfirst.Ticket]:

@@ -16,7 +16,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from . import _json
-from ._askfirst import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

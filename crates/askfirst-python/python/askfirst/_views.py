@@ -32,7 +32,7 @@ def needs(speaker: Callable[..., Any], tool_name: str, run_context: Any, config:
     """Return the view of a toolset's ``needs_approval(name, args[, ctx[, config]])``, sync or async."""
 
     def view(_name: str, args: dict[str, Any], _metadata: dict[str, Any]) -> Any:
-        wanted = min(max(_count(speaker), 2), 4)
+        wanted = min(max(count_parameters(speaker), 2), 4)
         said = speaker(*(tool_name, args, run_context, config)[:wanted])
         return converted(run_apart(said) if inspect.isawaitable(said) else said, tool_name, args)
 
@@ -81,7 +81,8 @@ def run_apart(awaitable: Any) -> Any:
     raise value
 
 
-def _count(function: Callable[..., Any]) -> int:
+def count_parameters(function: Callable[..., Any]) -> int:
+    """Return the number of positional parameters, without ``self``."""
     bound = getattr(function, "__func__", None)
     return _positional(function) if bound is None else _positional(bound) - 1
 

@@ -8,76 +8,122 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
+import weakref
+from collections.abc import Hashable
 from concurrent.futures import Future
-from typing import Any
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, NamedTuple
 
-from .._session import Session
+from .._controller import ApprovalController
+from .._session import Session, submit_together
 
 _MOMENT = 0.05
-"""How many seconds the first call waits for the others."""
+"""How many seconds calls wait for another one of their message, if the ids of all are known."""
+
+_LONG_MOMENT = 0.2
+"""How many seconds they wait otherwise. Only calls that a person is asked about wait this long."""
+
+
+_of_controller: weakref.WeakKeyDictionary[ApprovalController, Gathering] = weakref.WeakKeyDictionary()
+
+
+def gathering_of(controller: ApprovalController) -> Gathering:
+    """Return the gathering for the calls of one controller."""
+    return _of_controller.setdefault(controller, Gathering())
+
+
+class Siblings(NamedTuple):
+    """The calls of one message: a key that they share, and their ids if they are known."""
+
+    key: Hashable
+    ids: tuple[str, ...] | None
+
+    @property
+    def moment(self) -> float:
+        """How many seconds a call waits for another one."""
+        return _LONG_MOMENT if self.ids is None else _MOMENT
+
+
+class _Waiting(NamedTuple):
+    session: Session
+    call: tuple[Any, ...]
+    future: Future[Any]
+    since: float
 
 
 class Gathering:
-    """The calls that wait for others, by the ids of all calls of one message."""
+    """The calls that wait for others, by the message that they belong to."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[str, ...], list[tuple[Any, Future[Any]]]] = {}
+        self._waiting: dict[Hashable, list[_Waiting]] = {}
 
-    def submit(self, key: tuple[str, ...], call: tuple[Any, ...]) -> Any:
+    def submit(self, session: Session, siblings: Siblings, call: tuple[Any, ...]) -> Any:
         """Submit a call together with the others of its message, and return its ticket. Blocks this thread."""
-        with self._session.controller._blocking():
-            future = self._enter(key, call)
+        with session.controller._blocking():
+            future = self._enter(session, siblings, call)
         try:
-            return future.result(_MOMENT)
-        except TimeoutError:
-            with self._session.controller._blocking():
-                self._flush(key)
-            return future.result()
+            while True:
+                try:
+                    return future.result(siblings.moment)
+                except FutureTimeoutError:
+                    with session.controller._blocking():
+                        self._flush_if_quiet(siblings)
         except BaseException:
             _withdraw(future)
             raise
 
-    async def submit_async(self, key: tuple[str, ...], call: tuple[Any, ...]) -> Any:
+    async def submit_async(self, session: Session, siblings: Siblings, call: tuple[Any, ...]) -> Any:
         """Async version of `submit`."""
-        future = self._enter(key, call)
+        future = self._enter(session, siblings, call)
         waiting = asyncio.wrap_future(future)
-        timer = asyncio.get_running_loop().call_later(_MOMENT, self._flush, key)
         try:
-            return await waiting
+            while True:
+                done, _ = await asyncio.wait([waiting], timeout=siblings.moment)
+                if done:
+                    return waiting.result()
+                self._flush_if_quiet(siblings)
         except asyncio.CancelledError:
             _withdraw(future)
             raise
-        finally:
-            timer.cancel()
 
-    def _enter(self, key: tuple[str, ...], call: tuple[Any, ...]) -> Future[Any]:
+    def _enter(self, session: Session, siblings: Siblings, call: tuple[Any, ...]) -> Future[Any]:
         future: Future[Any] = Future()
         with self._lock:
-            waiting = self._waiting.setdefault(key, [])
-            waiting.append((call, future))
-            complete = len(waiting) >= len(key)
+            waiting = self._waiting.setdefault(siblings.key, [])
+            waiting.append(_Waiting(session, call, future, time.monotonic()))
+            complete = siblings.ids is not None and len(waiting) >= len(siblings.ids)
         if complete:
-            self._flush(key)
+            self._flush(siblings)
         return future
 
-    def _flush(self, key: tuple[str, ...]) -> None:
+    def _flush_if_quiet(self, siblings: Siblings) -> None:
+        """Submit the waiting calls if no other call of the message has arrived for a moment."""
         with self._lock:
-            waiting = self._waiting.pop(key, [])
-        waiting = [(call, future) for call, future in waiting if future.set_running_or_notify_cancel()]
+            waiting = self._waiting.get(siblings.key)
+            # A little less than the moment, so that the timer of the last call counts.
+            quiet = not waiting or time.monotonic() - waiting[-1].since >= siblings.moment * 0.9
+        if quiet:
+            self._flush(siblings)
+
+    def _flush(self, siblings: Siblings) -> None:
+        with self._lock:
+            waiting = self._waiting.pop(siblings.key, [])
+        waiting = [each for each in waiting if each.future.set_running_or_notify_cancel()]
         if not waiting:
             return
-        # In the order of the message, not of the threads.
-        waiting.sort(key=lambda each: key.index(each[0][2]["tool_call_id"]))
+        if (ids := siblings.ids) is not None:
+            # In the order of the message, not of the threads.
+            waiting.sort(key=lambda each: ids.index(each.call[2]["tool_call_id"]))
         try:
-            tickets = self._session.submit([call for call, _ in waiting])
+            tickets = submit_together([(each.session, each.call) for each in waiting])
         except BaseException as error:  # noqa: BLE001 - every waiting call gets it
-            for _, future in waiting:
-                future.set_exception(error)
+            for each in waiting:
+                each.future.set_exception(error)
             return
-        for (_, future), ticket in zip(waiting, tickets, strict=True):
-            future.set_result(ticket)
+        for each, ticket in zip(waiting, tickets, strict=True):
+            each.future.set_result(ticket)
 
 
 def _withdraw(future: Future[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
-from .. import _assess, _views
+from .. import _askfirst, _assess, _views
 
 
 def view_of(tool: Any, name: str, config: Any, memory: Any) -> _views.View | None:
@@ -49,6 +49,16 @@ def metadata_of(config: Any, tool_call_id: Any = None) -> dict[str, Any]:
     return known
 
 
+def step_of(config: Any) -> tuple[str, ...] | None:
+    """Return an id of the step of a graph, which is the same for all tool calls of one message."""
+    metadata = config.get("metadata") if isinstance(config, Mapping) else None
+    if not isinstance(metadata, Mapping) or "langgraph_step" not in metadata:
+        return None
+    configurable = config.get("configurable")
+    thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
+    return str(thread), str(metadata.get("langgraph_node")), str(metadata["langgraph_step"])
+
+
 def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
     """Return the ids of the calls in the same message that have no result yet."""
     messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
@@ -62,6 +72,30 @@ def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
             ids = [str(call.get("id")) for call in message.tool_calls]
             return tuple(each for each in ids if each not in answered) if tool_call_id in ids else ()
     return ()
+
+
+def invalid_args(tool: BaseTool, args: Mapping[str, Any]) -> ValueError | None:
+    """Return the error about arguments that the tool cannot take, or ``None``."""
+    try:
+        schema: Any = tool.tool_call_schema
+        if isinstance(schema, Mapping):
+            why = _askfirst.check_args(schema, args)
+            return None if why is None else ValueError(why)
+        validate = getattr(schema, "model_validate", None) or schema.parse_obj
+        validate(dict(args))
+    except ValueError as error:  # Both versions of pydantic raise it.
+        return error
+    except Exception:  # noqa: BLE001 - the tool itself reports what is wrong with its schema
+        return None
+    return None
+
+
+def in_words(error: ValueError) -> str:
+    """Describe an error about arguments in one line."""
+    errors: Any = getattr(error, "errors", None)
+    if errors is None:
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in errors())
 
 
 def split_args(tool: BaseTool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,5 +1,6 @@
 """askfirst for PydanticAI.
 
+- ``ApprovalCapability`` asks before any tool of an agent runs.
 - ``ApprovalToolset`` wraps any toolset and asks before its tools run.
 - ``ApprovalHandler`` answers the calls that PydanticAI defers (``requires_approval=True``).
 - ``FileToolset``, ``ShellToolset`` and ``ConfigToolset`` offer the tools of a config.
@@ -28,7 +29,8 @@ A refusal is a message to the model. With ``on_denial="stop"`` it ends the run.
 from __future__ import annotations
 
 from ._builtin import ConfigToolset, FileToolset, ShellToolset
+from ._capability import ApprovalCapability
 from ._handler import ApprovalHandler
 from ._toolset import ApprovalToolset
 
-__all__ = ["ApprovalHandler", "ApprovalToolset", "ConfigToolset", "FileToolset", "ShellToolset"]
+__all__ = ["ApprovalCapability", "ApprovalHandler", "ApprovalToolset", "ConfigToolset", "FileToolset", "ShellToolset"]

@@ -20,7 +20,7 @@ from .._memory import ApprovalMemory
 from .._session import Session, read_config
 from ._context import has_siblings, metadata_of
 from ._gather import gathering_of
-from ._toolset import denial_of
+from ._toolset import denial_of, with_notice
 
 _ANY_ARGS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
 _SHELL = frozenset({"shell", "exec"})
@@ -82,14 +82,15 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
             raise ToolFailed(f"this toolset has no tool `{name}`")
         if has_siblings(ctx):
             metadata = metadata_of(ctx, batch=True)
-            ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, tool_args, metadata, None))
+            call = (name, tool_args, metadata, None)
+            ticket = await self._gathering.submit(self._session, metadata["batch_id"], call)
         else:
             ticket = self._session.start(name, tool_args, metadata_of(ctx))
         await settle(ticket)
         outcome = ticket.outcome
         # A program that ended with an error also has a result.
         if outcome is not None and (outcome.kind == "done" or outcome.result is not None):
-            return outcome.result
+            return with_notice(outcome.result, ticket.notice)
         return denial_of(self._session, ticket)
 
     def _tool(self, ctx: RunContext[AgentDepsT], definition: Mapping[str, Any]) -> ToolsetTool[AgentDepsT]:

@@ -49,6 +49,18 @@ def has_siblings(ctx: Any) -> bool:
     return len(parts) > 1 and sum(isinstance(part, ToolCallPart) for part in parts) > 1
 
 
+def call_key(ctx: Any) -> str | None:
+    """Return an id of the call that is unique among all runs, or ``None``."""
+    if ctx is None or ctx.tool_call_id is None or ctx.run_id is None:
+        return None
+    return f"{ctx.run_id}/{ctx.tool_call_id}"
+
+
+def tools_of_agent(ctx: Any) -> set[str]:
+    """Return the names of all tools that the agent offers in this step."""
+    return set(getattr(getattr(ctx, "tool_manager", None), "tools", None) or ())
+
+
 def is_silent(toolset: Any, tool: Any) -> bool:
     """Return whether a tool is a plain function in a plain function toolset, and neither assesses its calls."""
     if type(toolset) is not FunctionToolset or type(tool) is not FunctionToolsetTool or tool.toolset is not toolset:

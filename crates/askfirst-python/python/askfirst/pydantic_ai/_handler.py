@@ -25,13 +25,13 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT
 
 from .. import _assess, _views
-from .._arguments import Config, one_config, one_controller
+from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
 from .._controller import ApprovalController
 from .._driving import finish, run, settle
 from .._memory import ApprovalMemory
 from .._session import Session
-from ._context import batch_id, function_of, metadata_of
-from ._toolset import denial_of
+from ._context import batch_id, call_key, function_of, metadata_of, tools_of_agent
+from ._toolset import denial_of, with_notice
 
 
 class ApprovalHandler(AbstractCapability[AgentDepsT]):
@@ -64,7 +64,8 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         ledger: Any = None,
     ) -> None:
         self._controller = one_controller(controller, approval_callback, prompt_fn, memory)
-        given, _ = one_config(config, tool_configs, None, default_approval)
+        given, entries = one_config(config, tool_configs, None, default_approval)
+        self._unchecked = set(entries)
         self._session = Session(given, controller=self._controller, ledger=ledger, on_denial=on_denial)
         self._permitted: dict[tuple[str | None, str], Any] = {}
 
@@ -83,6 +84,9 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         """Answer each call that waits for approval. Calls for external execution stay deferred."""
         if not requests.approvals:
             return None
+        if self._unchecked:
+            warn_of_unknown_tools(sorted(self._unchecked), tools_of_agent(ctx))
+            self._unchecked.clear()
         tickets = self._session.submit([self._call(ctx, call, requests.metadata) for call in requests.approvals])
         try:
             await asyncio.gather(*(settle(ticket) for ticket in tickets))
@@ -108,9 +112,10 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         ticket = self._permitted.pop((ctx.run_id, call.tool_call_id), None)
         if ticket is None:
             return await handler(args)
-        result = await run(ticket, handler(args))
+        notice = ticket.notice
+        result = await run(ticket, handler(args), call_key(ctx))
         finish(ticket, result)
-        return result
+        return with_notice(result, notice)
 
     async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: Callable[[], Any]) -> AgentRunResult[Any]:
         """Run the agent, then close the permits that were not used."""

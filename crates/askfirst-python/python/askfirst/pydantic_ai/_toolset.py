@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Token
 from typing import Any, Literal
 
-from pydantic_ai import ApprovalRequired, RunContext, ToolDefinition, ToolDenied, ToolFailed
+from pydantic_ai import ApprovalRequired, ModelRetry, RunContext, ToolDefinition, ToolDenied, ToolFailed, ToolReturn
 from pydantic_ai.tools import AgentDepsT
-from pydantic_ai.toolsets import AbstractToolset, ApprovalRequiredToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, ApprovalRequiredToolset, ToolsetTool, WrapperToolset
 from pydantic_core import ValidationError
 
 from .. import _assess, _views
-from .._arguments import Config, one_config, one_controller
+from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
 from .._controller import ApprovalController
-from .._driving import not_recorded, refusal, settle
+from .._driving import around, not_recorded, refusal, settle
 from .._memory import ApprovalMemory
 from .._outcome import ApprovalBlocked
 from .._outcome import ToolFailed as CallFailed
@@ -28,7 +28,16 @@ from .._session import Session
 from .._session import _running as running
 from .._types import ApprovalRequest
 from ._around import AroundToolset
-from ._context import chain_of, definition_of_server, function_of, has_siblings, is_silent, metadata_of
+from ._context import (
+    call_key,
+    chain_of,
+    definition_of_server,
+    function_of,
+    has_siblings,
+    is_silent,
+    metadata_of,
+    tools_of_agent,
+)
 from ._gather import gathering_of
 
 ApprovalFunc = Callable[[RunContext[Any], ToolDefinition, dict[str, Any]], "bool | ApprovalRequest | None"]
@@ -43,8 +52,8 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
     a mapping, or entries by tool name. ``tool_configs`` are entries by tool name. ``approval_func`` assesses calls in
     PydanticAI's form. ``default_approval`` applies to tools that neither the config nor an assessment covers.
 
-    Override ``needs_approval`` to decide in code. An override cannot allow a call that the tool blocks or the config
-    denies.
+    Override ``needs_approval(name, args)`` to decide in code; a third parameter gets the run context. An override
+    cannot allow a call that the tool blocks or the config denies.
     """
 
     def __init__(
@@ -74,18 +83,23 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         overridden = type(self).needs_approval is not ApprovalToolset.needs_approval
         # A bound method would keep this toolset alive forever, because the collector cannot see into the pipeline.
         override = _overriding(weakref.ref(self)) if overridden else None
+        self._override_takes_context = overridden and _views.count_parameters(self.needs_approval) > 2
         self._session = Session(
             self._given,
             controller=self._controller,
             override=override,
             ledger=ledger,
             on_denial=on_denial,
+            _override_keys=_reads_entries(inner),
             _metadata_of=metadata_of,
         )
         self._start = self._session.start_in
         self._plain = None if overridden else self._session
         self._gathering = gathering_of(self._controller)
         self._marked: set[str] = set()
+        self._offered: set[str] = set()
+        self._unchecked = set(self._config)
+        self._contexts: dict[tuple[Any, Any], Any] = {}
         self._root: ApprovalToolset[AgentDepsT] | None = None
 
     @property
@@ -110,7 +124,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         ``PermissionError``) for a call that is denied.
         """
         if self._plain is None:
-            self._plain = Session(self._given, controller=self._controller)
+            self._plain = Session(self._given, controller=self._controller, ledger=False, _override_keys=True)
         verdict = self._plain.decide(name, args, None, self._view(name, None, None))
         if verdict["verdict"] == "allow":
             return False
@@ -122,6 +136,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         """Return the inner tools. askfirst asks about those that PydanticAI would defer for approval."""
         tools = await self.wrapped.get_tools(ctx)
+        self._offered.update(tools)
         for name, tool in tools.items():
             tool_def = getattr(tool, "tool_def", None)
             if tool_def is None:
@@ -146,26 +161,44 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         # The dict is faster than attributes here, because `__getattr__` slows them down.
         args, view, own = tool_args, _view, self.__dict__
         wrapped = own["wrapped"]
+        if own["_unchecked"]:
+            warn_of_unknown_tools(sorted(own["_unchecked"]), own["_offered"] | tools_of_agent(ctx))
+            own["_unchecked"].clear()
         if view is None and (own["_marked"] or own["_approval_func"] is not None or not is_silent(wrapped, tool)):
             view = self._view(name, ctx, tool)
-        if ctx is not None and ctx.messages and has_siblings(ctx):
-            metadata = metadata_of(ctx, batch=True)
-            ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, args, metadata, view))
-        else:
-            ticket = own["_start"](name, args, ctx, view)
-        state, edited = ticket.state, False
-        if state != "run":
-            if state == "wait":
+        if own["_override_takes_context"] and ctx is not None:
+            own["_contexts"][ctx.run_id, ctx.tool_call_id] = ctx
+        outer = around.get()
+        key = None if outer is None else call_key(ctx)
+        try:
+            if outer is not None and outer[0] == key:
+                # A toolset around this one has asked about the same call.
+                ticket = own["_start"](name, args, ctx, view, outer[1].approval)
+            elif ctx is not None and ctx.messages and has_siblings(ctx):
+                metadata = metadata_of(ctx, batch=True)
+                ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, args, metadata, view))
+            else:
+                ticket = own["_start"](name, args, ctx, view)
+            state = ticket.state
+            was_open = state == "wait"
+            if was_open:
                 state = await settle(ticket)
-                if _unapproved(ctx):
-                    ctx = dataclasses.replace(ctx, tool_call_approved=True)
-            if state != "run":
-                return denial_of(self._session, ticket)
-            edited = ticket.edited
+        finally:
+            if own["_contexts"]:
+                own["_contexts"].pop((ctx.run_id, ctx.tool_call_id), None)
+        if state != "run":
+            return denial_of(self._session, ticket)
+        notice = around_token = None
         token = running.set(ticket)
         try:
-            if edited:
-                args = _valid(tool, ticket.args, ctx)
+            if was_open or ticket.by_person:
+                notice = ticket.notice
+                if (key := call_key(ctx)) is not None:
+                    around_token = around.set((key, ticket))
+                if _unapproved(ctx):
+                    ctx = dataclasses.replace(ctx, tool_call_approved=True)
+                if ticket.edited:
+                    args = _valid(tool, ticket.args, ctx)
             result = await wrapped.call_tool(name, args, ctx, tool)
         except ApprovalRequired as required:
             # The tool ran without approval, and now asks for it.
@@ -179,8 +212,10 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         else:
             if ticket.finish(result) != "done":
                 raise not_recorded(ticket)
-            return result
+            return result if notice is None else with_notice(result, notice)
         finally:
+            if around_token is not None:
+                around.reset(around_token)
             if token.old_value is Token.MISSING:
                 running.set(None)  # Faster the next time than a reset to no value, with the same meaning.
             else:
@@ -227,20 +262,49 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
 
 def denial_of(session: Session, ticket: Any) -> ToolDenied:
     """Return the refusal of a call for the model, or raise it if it ends the run."""
+    outcome = ticket.outcome
+    if outcome is not None and outcome.error == "bad_args":
+        # The model made the call wrong, so it may try again. No one was asked.
+        raise ModelRetry(outcome.text)
     try:
         return ToolDenied(str(refusal(session, ticket)))
     except CallFailed as error:
         raise ToolFailed(str(error)) from error
 
 
+def with_notice(result: Any, notice: str | None) -> Any:
+    """Return the result of a tool with a text for the model, such as the note of the person who approved the call."""
+    if notice is None:
+        return result
+    if not isinstance(result, ToolReturn):
+        return ToolReturn(return_value=result, content=notice)
+    given = result.content
+    content = [] if given is None else [given] if isinstance(given, str) else list(given)
+    return dataclasses.replace(result, content=[*content, notice])
+
+
 def _overriding(toolset: weakref.ref[ApprovalToolset[Any]]) -> Callable[..., Any]:
-    def override(name: str, args: dict[str, Any], _metadata: Any, _entry: Any) -> Any:
+    def override(name: str, args: dict[str, Any], metadata: dict[str, Any], _entry: Any) -> Any:
         alive = toolset()
         if alive is None:
             raise PermissionError("the toolset no longer exists")
-        return _assess.view(alive.needs_approval(name, args), name, args)
+        needs: Any = alive.needs_approval
+        if not alive._override_takes_context:
+            return _assess.view(needs(name, args), name, args)
+        ctx = alive._contexts.get((metadata.get("run_id"), metadata.get("tool_call_id")))
+        return _assess.view(needs(name, args, ctx), name, args)
 
     return override
+
+
+def _reads_entries(toolset: AbstractToolset[Any]) -> bool:
+    """Return whether an inner toolset has a ``needs_approval``, which gets the entries of the tools."""
+    found: list[bool] = []
+    while isinstance(toolset, WrapperToolset):
+        found.append(not isinstance(toolset, ApprovalToolset) and hasattr(type(toolset), "needs_approval"))
+        toolset = toolset.wrapped
+    toolset.apply(lambda leaf: found.append(hasattr(leaf, "needs_approval")))
+    return any(found)
 
 
 def _by_function(func: Callable[..., Any], ctx: Any, tool_def: Any) -> _views.View:
