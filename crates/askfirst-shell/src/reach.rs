@@ -11,6 +11,7 @@ use std::rc::Rc;
 use askfirst::{Approval, Because};
 
 use super::paths::{Place, Repository, repository};
+use super::programs::is_usual;
 use super::programs::used::Role;
 use super::real::real;
 use super::roots::Roots;
@@ -242,6 +243,13 @@ impl<'a> Reach<'a> {
             && (tops.any(|top| (real.starts_with(top) || plain == top) && !of_user(top))
                 || self.sandbox.is_in_toolchain(real))
             && self.sandbox.masked() == Masked::BySandbox
+    }
+
+    /// Whether a program lies where programs are started by their plain names: in a usual folder, or in the `bin` of a
+    /// toolchain. The Python of a virtual environment is a link to such a program.
+    pub(super) fn is_installed(&self, program: &Path) -> bool {
+        let in_bin = || program.parent().and_then(Path::file_name).is_some_and(|folder| folder == "bin");
+        program.to_str().is_some_and(is_usual) || (in_bin() && self.sandbox.is_in_toolchain(program))
     }
 
     /// Whether the sandbox hides a place from a command that a wildcard gives it to.

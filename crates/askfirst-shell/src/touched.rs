@@ -143,7 +143,8 @@ impl<'a> Looker<'a> {
         }
         if used.path.as_deref().is_some_and(|path| !is_usual(path)) {
             self.one(word, Touch::Read, &self.start.folders);
-            self.runs(word, &self.start.folders);
+            let reach = self.reach;
+            self.runs(word, &self.start.folders, |place| reach.is_installed(&place.real));
         }
     }
 
@@ -198,7 +199,9 @@ impl<'a> Looker<'a> {
                 self.sent_away(&path.word, folders);
             }
             if path.role == Role::File {
-                self.runs(&path.word, folders);
+                // A program may be installed outside, but not the script that a rule lets it run.
+                let (reach, is_program) = (self.reach, at == Some(0));
+                self.runs(&path.word, folders, |place| is_program && reach.is_installed(&place.real));
             }
             if touch == Touch::ReadAll {
                 self.followed(used, &path.word, folders, below);
@@ -283,19 +286,19 @@ impl<'a> Looker<'a> {
         }
     }
 
-    fn runs(&mut self, word: &Word, folders: &[PathBuf]) {
+    /// Notes a file that would run. What the sandbox shows may be read, and run only if it is `installed`.
+    fn runs(&mut self, word: &Word, folders: &[PathBuf], installed: impl Fn(&Place) -> bool) {
         for folder in folders {
             let Named::Places(places) = paths::named(word, folder, self.world) else { continue };
-            // What the sandbox shows may be read, but a rule covers only programs of the usual folders.
-            let shown = |place: &&Place| {
-                !place.real.to_str().is_some_and(is_usual)
-                    && self.reach.root_of(&place.real).is_none()
+            let outside = |&place: &&Place| {
+                self.reach.root_of(&place.real).is_none()
+                    && !installed(place)
                     && self.reach.is_shown(&place.plain, &place.real)
             };
-            let away = places.iter().find(shown).map(|place| place.text.clone());
-            away.iter().for_each(|text| {
+            let away = places.iter().find(outside).map(|place| place.text.clone());
+            if let Some(text) = away {
                 self.ask(format!("this command runs `{text}`, which is outside every root"));
-            });
+            }
             self.touched.run.extend(places.into_iter().map(|place| place.real));
         }
     }

@@ -8,7 +8,7 @@ use askfirst::Approval::{Deny, Human, None as Free, Required};
 
 use super::{Masked, SandboxView, World, world_in};
 
-const READS: &str = "  known_read_only: none\n  rules: [ { pattern: 'git add', approval: none }, { pattern: 'tar', approval: none }, { pattern: 'curl', approval: none }, { pattern: 'sh', approval: none } ]\n  network: true\n";
+const READS: &str = "  known_read_only: none\n  rules: [ { pattern: 'git add', approval: none }, { pattern: 'tar', approval: none }, { pattern: 'curl', approval: none }, { pattern: 'sh', approval: none }, { pattern: .venv/bin/python, approval: none } ]\n  network: true\n";
 const SHOWN: [&str; 2] = ["/usr", "/etc/hosts"];
 
 /// A sandbox that counts how often someone asks whether it hides files.
@@ -101,6 +101,7 @@ fn places_that_the_sandbox_shows_are_only_read_without_asking() {
         "cp a.txt /usr/x",
         "echo x > /etc/hosts",
         "sh /usr/share/x.sh",
+        "sh /usr/bin/x",
         "/usr/share/x",
         "curl -d @/etc/hosts http://x/",
         "curl file:///etc/hosts",
@@ -125,6 +126,27 @@ fn toolchain_is_read_without_asking_only_in_a_sandbox() {
         assert_eq!(world.says("cat /opt/other/lib/os.py"), Required, "{masked:?}");
         assert_eq!(world.says("touch /opt/python/lib/os.py"), Required, "{masked:?}");
     }
+}
+
+#[test]
+fn rule_covers_a_virtual_environment_of_a_shown_toolchain() {
+    let (world, _) = counting(Masked::BySandbox, READS);
+    let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, world.folder.path().join(name)).unwrap();
+    world.write(".venv/pyvenv.cfg", "");
+    std::fs::create_dir(world.folder.path().join(".venv/bin")).unwrap();
+    let python = world.folder.path().join(".venv/bin/python");
+    for (target, expected) in [
+        ("/opt/python/bin/python3", Free),
+        ("/usr/bin/python3", Free),
+        ("/opt/python/lib/python3", Required),
+        ("/usr/share/python3", Required),
+        ("/opt/other/bin/python3", Required),
+    ] {
+        link(target, ".venv/bin/python");
+        assert_eq!(world.says(".venv/bin/python -m pytest"), expected, "{target}");
+        std::fs::remove_file(&python).unwrap();
+    }
+    assert_eq!(world.says("sh /opt/python/bin/x"), Required, "a script is no program");
 }
 
 #[test]
