@@ -260,7 +260,7 @@ def test_equal_call_after_an_interrupt_is_asked_about(kind: str) -> None:
     assert len(person.asked) == 2 and done["__interrupt__"]
 
 
-def test_paused_run_whose_tool_interrupts_asks_each_question_once() -> None:
+def test_paused_run_whose_tool_interrupts_asks_each_once() -> None:
     agent = create_agent(
         chat(ASK), [tool(ask_more)], middleware=[ApprovalMiddleware(pause=True)], checkpointer=InMemorySaver()
     )

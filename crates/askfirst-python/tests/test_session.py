@@ -245,7 +245,7 @@ def test_call_with_wrong_arguments_raises_without_a_question(asked):
     assert session.call("send", {"to": "ada"}) == "sent to ada"
 
 
-def test_defined_tool_with_invalid_arguments_fails_without_a_question(tmp_path, asked):
+def test_tool_with_invalid_arguments_fails_without_a_question(tmp_path, asked):
     schema = {"type": "object", "properties": {"to": {"$ref": "#/$defs/name"}, "n": {"type": "integer"}}, "required": ["to"]}
     callback = asked()
     session = of(callback, ledger=tmp_path / "l.jsonl")
