@@ -91,7 +91,7 @@ fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {
     told(output)
 }
 
-fn told(output: Output) -> (i32, String, String) {
+pub(crate) fn told(output: Output) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }

@@ -1,8 +1,11 @@
 //! Tests of the gateway as a client starts it: the real binary in front of a real server.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::commands::Place;
+use crate::commands::{Place, told};
 
 const CONFIG: &str = r#"
 version: 1
@@ -89,6 +92,25 @@ fn servers_of_an_untrusted_config_are_reported() {
     }
 }
 
+/// Runs a command, and ends its standard input once a line of its output contains a text.
+fn feed_until(place: &Place, text: &str, args: &[&str], input: &[u8]) -> (i32, String, String) {
+    let mut child = place
+        .command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input).unwrap();
+    let (mut stdout, mut printed) = (BufReader::new(child.stdout.take().unwrap()), String::new());
+    while stdout.read_line(&mut printed).unwrap() > 0 && !printed.contains(text) {}
+    drop(stdin);
+    stdout.read_to_string(&mut printed).unwrap();
+    let (code, _, complaint) = told(child.wait_with_output().unwrap());
+    (code, printed, complaint)
+}
+
 #[test]
 fn refusals_of_gateway_and_server_name_no_flag_that_approves() {
     let config = CONFIG.to_owned() + "  asks: { command: [echo, asked] }\n";
@@ -105,7 +127,7 @@ fn refusals_of_gateway_and_server_name_no_flag_that_approves() {
     let gateway = ["--config", "c.yaml", "mcp", "--name", "srv", "--", "python3", "server.py"];
     let serve = ["--config", "c.yaml", "serve"];
     for (args, input) in [(&gateway[..], call(1, "ask")), (&serve[..], format!("{hello}{asks}\n"))] {
-        let (_, printed, complaint) = place.feed(args, input.as_bytes());
+        let (_, printed, complaint) = feed_until(&place, "isError", args, input.as_bytes());
         let told = answers(&printed);
         assert_eq!(told[&1]["isError"], true, "{printed} {complaint}");
         let text = told[&1].to_string();

@@ -320,7 +320,8 @@ fn reading_a_toolchain_needs_no_answer_unless_it_is_hidden() {
     let python = machine.at("home/.pyenv/versions/3.11.7");
     let read = |config: &str, name: &str| {
         fs::write(machine.at("c.yaml"), config).unwrap();
-        let args = serde_json::json!({ "command": format!("cat {}/{name}", python.display()) }).to_string();
+        let command = format!("cat {}/{name}", python.display());
+        let args = serde_json::json!({ "command": command, "cwd": "work" }).to_string();
         machine.run(&["call", "shell", "--strict", "--args", &args]).0
     };
     let asks = CONFIG.replace("default: { approval: none }", "known_read_only: none");
