@@ -52,7 +52,7 @@ fn refusal_closed_form_error_and_odd_answer_run_nothing() {
         (json!({"error": {"code": -32601, "message": "no"}}), "no one to ask"),
     ];
     for (number, (body, why)) in said.into_iter().enumerate() {
-        shop.call(number as u64, "ask", json!({"n": number}));
+        shop.call(number as u64, "ask", json!({}));
         let asked = shop.hear();
         let mut message = json!({"jsonrpc": "2.0", "id": asked["id"]});
         message.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
