@@ -215,6 +215,7 @@ const OURS: [&str; 18] = [
     "ended",
     "approved",
     "seen",
+    "rest_unseen",
     "stop",
 ];
 
