@@ -115,7 +115,7 @@ fn quietly(root: &Path, code: &str) -> Result<(), Failure> {
     let call = ApprovalContext::new("write_file", args.as_object().cloned().unwrap_or_default());
     drop(tools.call_many_sync(vec![call]));
     let redactor = Redactor::default();
-    let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0) };
+    let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0), withheld: &[] };
     let page = Page::of(&questions.recv()?.0, &options);
     (0..page.len(COLUMNS)).for_each(|at| drop(page.rows(at, COLUMNS)));
     Ok(())
@@ -131,7 +131,7 @@ fn row(root: &Path, label: &str, before: Option<&str>, after: &str) -> Result<()
     let (sender, questions) = channel();
     let tools = tools(root, sender)?;
     let redactor = Redactor::default();
-    let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0) };
+    let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0), withheld: &[] };
     let mut times: [Vec<f64>; 5] = Default::default();
     let [to_ask, first, diff, whole, git] = &mut times;
     let mut grown = 0;

@@ -84,6 +84,7 @@ fn look(config: &Config) -> DisplaySettings {
     let secrets = &config.main.secrets;
     DisplaySettings {
         preview_lines: config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
+        notify: config.main.notify,
         secret_args: secrets.args.clone(),
         // An invalid glob was already reported.
         secret_values: secret_env(&secrets.env, std::env::vars_os()).unwrap_or_default(),

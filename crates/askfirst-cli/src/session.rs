@@ -11,10 +11,11 @@ use askfirst::ports::{Approver, Reply};
 use askfirst::record::Record;
 use askfirst::{Approval, Cause, Mode, Toolset};
 use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, load};
+use askfirst_display::Choice;
 use askfirst_runtime::session::{OpenError, Opening, Session, SessionBuilder};
 use askfirst_runtime::sessions::{self, Listening};
 use askfirst_runtime::tools::catalog::warnings;
-use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
+use askfirst_terminal::{Notify, Options, Schemas, Style, TerminalApprover};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -54,9 +55,18 @@ pub fn print_config_warnings(config: &Config, common: &Common) {
     print_warnings(&warnings(config, Mode::Interactive), common);
 }
 
+/// The front end of a session, as its prompt shows it.
+pub struct FrontEnd {
+    /// Its name.
+    pub name: &'static str,
+    /// Choices that would do nothing in it.
+    pub withheld: &'static [Choice],
+}
+
 /// Opens a session of the command line, with an audit log and the user's terminal. Signals end it. `ask` gets the
 /// approver of the terminal and returns the approver of the session.
 pub fn open(
+    front_end: &FrontEnd,
     builder: SessionBuilder<'_>,
     common: &Common,
     mode: ModeFlags,
@@ -71,10 +81,10 @@ pub fn open(
         (false, false) => Mode::Interactive,
     };
     let approver = |opening: Opening<'_>| -> Arc<dyn Approver> {
-        let terminal = terminal(&opening, common);
+        let terminal = terminal(&opening, front_end, common);
         Arc::new(HintingApprover { inner: ask(opening, terminal), hinted: Arc::default() })
     };
-    let opened = builder.mode(mode).log_in(state).approver(approver).open();
+    let opened = builder.front_end(front_end.name).mode(mode).log_in(state).approver(approver).open();
     let session = opened.map_err(cannot_open)?;
     print_warnings(&session.warnings, common);
     end_on_signals(&session)?;
@@ -133,8 +143,11 @@ impl Approver for HintingApprover {
 }
 
 /// Returns the approver for the terminal of this process.
-fn terminal(opening: &Opening<'_>, common: &Common) -> Arc<dyn Approver> {
+fn terminal(opening: &Opening<'_>, front_end: &FrontEnd, common: &Common) -> Arc<dyn Approver> {
     let options = Options {
+        notify: notify(opening.config.main.notify),
+        front_end: front_end.name.to_owned(),
+        withheld: front_end.withheld.to_vec(),
         style: if common.plain { Style::Plain } else { Style::of_environment() },
         preview_lines: opening.config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
         redactor: Arc::clone(opening.redactor),
@@ -142,6 +155,15 @@ fn terminal(opening: &Opening<'_>, common: &Common) -> Arc<dyn Approver> {
     let tools = Arc::clone(opening.tools);
     let schemas = Schemas::new(move |tool| tools.definition(tool).map(|tool| tool.input_schema));
     Arc::new(TerminalApprover::new(options).with_schemas(schemas))
+}
+
+/// Converts the value of the config to the value of the prompt.
+pub fn notify(notify: askfirst_config::Notify) -> Notify {
+    match notify {
+        askfirst_config::Notify::Auto => Notify::Auto,
+        askfirst_config::Notify::Bell => Notify::Bell,
+        askfirst_config::Notify::Off => Notify::Off,
+    }
 }
 
 /// Makes a session visible to `askfirst memory` in another terminal.

@@ -144,6 +144,7 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
         "approval_timeout" => settings.approval_timeout.map(format_duration),
         "memory.expire" => settings.memory_expire.map(format_duration),
         "prompt.preview_lines" => settings.preview_lines.map(|lines| lines.to_string()),
+        "prompt.notify" => Some(settings.notify.as_str().to_owned()),
         "ledger.sync" => Some(match settings.ledger.sync {
             SyncRule::Asked => "asked".to_owned(),
             SyncRule::Always => "always".to_owned(),

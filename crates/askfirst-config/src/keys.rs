@@ -97,6 +97,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("memory.expire", Duration, "8h", "How long a decision is remembered."),
     key("prompt", Section, "", "The prompt on a terminal."),
     key("prompt.preview_lines", Count, "50", "How many lines the prompt shows at first. The rest scrolls."),
+    key("prompt.notify", Word(&["auto", "bell", "off"]), "auto", "How the prompt calls you when its terminal is not focused: by bell and notification (`auto`), by `bell`, or not at all (`off`)."),
     key("ledger", Section, "", "The audit log of requested, decided and executed calls."),
     key("ledger.sync", Word(&["asked", "always"]), "asked", "Which entries are synced to disk: those of calls that needed approval or were denied (`asked`), or all (`always`)."),
     key("ledger.rotate", Size, "64MiB", "The size at which the audit log starts a new file."),

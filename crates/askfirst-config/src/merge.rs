@@ -14,6 +14,7 @@ pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
         approval_timeout: project.approval_timeout.or(user.approval_timeout),
         memory_expire: project.memory_expire.or(user.memory_expire),
         preview_lines: project.preview_lines.or(user.preview_lines),
+        notify: if is_set("prompt.notify") { project.notify } else { user.notify },
         only_tools: project.only_tools.clone().or(user.only_tools),
         ledger: user.ledger,
         secrets: user.secrets,

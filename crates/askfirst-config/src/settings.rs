@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use askfirst::{Approval, Because, Digest, Rules};
 use askfirst_shell::{LayerValues, ShellRule};
+use serde::{Deserialize, Serialize};
 
 pub use tools::{ArgKind, ArgSpec, AskBy, CommandTool, McpServer, Upstream};
 
@@ -125,6 +126,8 @@ pub struct Settings {
     pub memory_expire: Option<Duration>,
     /// How many lines a prompt shows at first, or `None` for the default.
     pub preview_lines: Option<usize>,
+    /// How a prompt calls a person who looks at another window.
+    pub notify: Notify,
     /// The audit log.
     pub ledger: LedgerConfig,
     /// Which values are secret, in addition to those that askfirst detects by their shape.
@@ -218,6 +221,31 @@ pub enum SyncRule {
     Asked,
     /// All entries.
     Always,
+}
+
+/// How a prompt calls a person who looks at another window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notify {
+    /// By the bell and by a notification of the terminal.
+    #[default]
+    Auto,
+    /// By the bell.
+    Bell,
+    /// Not at all.
+    Off,
+}
+
+impl Notify {
+    /// Returns the word in the config.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Bell => "bell",
+            Self::Off => "off",
+        }
+    }
 }
 
 /// Which values are secret.

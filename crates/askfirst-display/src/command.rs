@@ -4,10 +4,9 @@
 
 use std::ops::Range;
 
-use askfirst::Fact;
 use serde_json::{Map, Value};
 
-use super::escape::Piece;
+use super::escape::{Piece, width};
 use super::line::{Paragraph, Part};
 use super::tone::Tone;
 use super::tree::EscapeCounter;
@@ -45,8 +44,6 @@ struct MustSeePart {
 pub(super) enum RowText {
     /// A part of the command.
     Command,
-    /// The folder that it runs in.
-    Folder,
     /// The reason for a verdict.
     Reason,
 }
@@ -91,56 +88,59 @@ impl CommandRows {
         Some(parts)
     }
 
-    /// The rows, in order. `clean` replaces the secrets of a text.
+    /// The rows, in order: harmless ones dim, and a mark before each that needs approval.
+    /// A reason that `why` already gives is left out. `clean` replaces the secrets of a text.
     pub(super) fn paragraphs(
         &self,
+        why: &str,
         counter: &mut EscapeCounter,
         mut clean: impl FnMut(RowText, &str) -> String,
     ) -> Vec<Paragraph> {
-        let part = Part::Fact;
-        let mut paragraphs = Vec::new();
-        let mut labelled = |label: &str, tone: Tone, (kind, text): (RowText, &str), why: &str| {
-            let mut pieces = vec![Piece::toned(format!("{label:<9}"), tone)];
-            pieces.extend(counter.line(&clean(kind, text)));
-            if !why.is_empty() {
-                pieces.push(Piece::toned("  · ", Tone::Dim));
-                let why = counter.line(&clean(RowText::Reason, why));
-                pieces.extend(why.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
-            }
-            paragraphs.push(Paragraph::new(part, pieces).hanging(9));
+        let mut rows: Vec<(bool, Vec<Piece>, Vec<Piece>)> = Vec::new();
+        let mut add = |asks: bool, text: &str, reason: &str| {
+            let is_new = |reason: &&str| !asks || !why.contains(*reason);
+            let reason = reason.split("; ").filter(is_new).collect::<Vec<_>>().join("; ");
+            let reason = reason.strip_prefix("this command ").unwrap_or(&reason);
+            let text = counter.line(&clean(RowText::Command, text));
+            rows.push((asks, text, counter.line(&clean(RowText::Reason, reason))));
         };
-        if let Some(folder) = &self.folder {
-            labelled("in", Tone::Dim, (RowText::Folder, folder), "");
+        for row in self.all() {
+            add(row.verdict != Verdict::Allow, &row.text, &row.why);
         }
-        for row in &self.rows {
-            let (word, tone) = row.verdict.words();
-            labelled(word, tone, (RowText::Command, &row.text), &row.why);
-        }
-        for row in &self.redirections {
-            let (word, tone) = row.verdict.words();
-            labelled(word, tone, (RowText::Command, &row.text), &row.why);
-        }
-        let is_shown =
-            |part: &MustSeePart| self.all().any(|row| row.text == part.written && row.gives(&part.why));
+        let is_shown = |part: &MustSeePart| {
+            let gives = |row: &CommandRow| row.gives(&part.why) || why.contains(&part.why);
+            self.all().any(|row| row.text == part.written && gives(row))
+        };
         for part in self.must_see.iter().filter(|part| !is_shown(part)) {
-            labelled("warning", Tone::Warning, (RowText::Command, &part.shown), &part.why);
+            add(true, &part.shown, &part.why);
         }
-        paragraphs
+        let widths = rows.iter().map(|(_, text, _)| width_of(text)).filter(|width| *width <= MAX_ALIGNED);
+        let column = widths.max().unwrap_or_default();
+        rows.into_iter().map(|row| paragraph(row, column)).collect()
     }
 
-    /// Whether a row has the verdict ask or deny.
-    pub(super) fn needs_answer(row: &Paragraph) -> bool {
-        let words = [Verdict::Ask, Verdict::Deny].map(|verdict| verdict.words().0);
-        row.pieces.first().is_some_and(|label| words.contains(&label.text.trim_end()))
+    /// Whether the command is a single program, so that a list of programs would only repeat it.
+    pub(super) fn is_single(&self, command: &str) -> bool {
+        let [row] = self.rows.as_slice() else { return false };
+        let is_whole = |part: &MustSeePart| part.written == row.text;
+        row.text == command && self.redirections.is_empty() && self.must_see.iter().all(is_whole)
     }
 
-    /// Whether a row already shows a fact: the folder, or the reason for asking.
-    pub(super) fn shows(&self, fact: &Fact) -> bool {
-        match fact.label.as_str() {
-            "folder" => self.folder.as_deref() == Some(&fact.text),
-            "why" => self.all().any(|row| row.gives(&fact.text)),
-            _ => false,
-        }
+    /// Whether every reason for asking is in `why`.
+    pub(super) fn is_explained_by(&self, why: &str) -> bool {
+        let reasons = self.all().filter(|row| row.verdict != Verdict::Allow).map(|row| row.why.as_str());
+        let mut reasons = reasons.chain(self.must_see.iter().map(|part| part.why.as_str()));
+        reasons.all(|reason| reason.split("; ").all(|one| why.contains(one)))
+    }
+
+    /// Whether the reason next to a program contains a text.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        self.all().any(|row| row.verdict != Verdict::Allow && row.why.contains(text))
+    }
+
+    /// The folder that the command runs in.
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
     }
 
     fn all(&self) -> impl Iterator<Item = &CommandRow> {
@@ -160,14 +160,26 @@ impl CommandRow {
     }
 }
 
-impl Verdict {
-    fn words(self) -> (&'static str, Tone) {
-        match self {
-            Self::Allow => ("allow", Tone::Allowed),
-            Self::Ask => ("ask", Tone::Strong),
-            Self::Deny => ("deny", Tone::Warning),
-        }
+/// The widest text whose reason stands in the same column as the others.
+const MAX_ALIGNED: usize = 36;
+/// The mark before a program that needs approval.
+const ASKS: &str = "▲ ";
+
+fn width_of(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|piece| width(&piece.text)).sum()
+}
+
+fn paragraph((asks, text, reason): (bool, Vec<Piece>, Vec<Piece>), column: usize) -> Paragraph {
+    let (mark, tone) = if asks { (ASKS, Tone::Strong) } else { ("  ", Tone::Dim) };
+    let gap = column.saturating_sub(width_of(&text)) + 3;
+    let toned = |pieces: Vec<Piece>, tone| pieces.into_iter().map(move |piece| Piece { tone, ..piece });
+    let mut pieces = vec![Piece::toned(mark, Tone::Warning)];
+    pieces.extend(toned(text, tone));
+    if !reason.is_empty() {
+        pieces.push(Piece::ours(" ".repeat(gap)));
+        pieces.extend(toned(reason, if asks { Tone::None } else { Tone::Dim }));
     }
+    Paragraph::new(Part::Fact, pieces).hanging(4)
 }
 
 /// Reads all rows, or none if one of them is invalid, so that no row is lost.

@@ -39,6 +39,8 @@ pub(super) struct Diff {
     sides: Sides,
     digits: usize,
     tally: Tally,
+    /// The number of lines at the start that are not drawn.
+    skipped: usize,
 }
 
 /// The state of the parser before a line.
@@ -88,19 +90,35 @@ impl Diff {
         tally.settle();
         sides.end();
         let digits = most.to_string().len();
-        Self { text, states, sides, digits, tally }
+        Self { text, states, sides, digits, tally, skipped: 0 }
     }
 
-    /// The summary of the diff: lines added and removed, and changes that color could not show.
+    /// Leaves out the lines before the first change of a diff that askfirst made itself.
+    /// They are the name of the file, which is in the headline, and the numbers that each line has anyway.
+    pub(super) fn without_header(self) -> Self {
+        let expected = [Change::Header, Change::Header, Change::Hunk];
+        let is = |(at, change): (usize, &Change)| self.known(at).is_some_and(|known| known.change == *change);
+        let skipped = if expected.iter().enumerate().all(is) { expected.len() } else { 0 };
+        Self { skipped, ..self }
+    }
+
+    /// The number of changed lines in words: `2 lines added, 1 removed`.
+    pub(super) fn count(&self) -> String {
+        self.tally.count()
+    }
+
+    /// Changes that color could not show, in words.
     pub(super) fn words(&self) -> Vec<String> {
         self.tally.words()
     }
 
     pub(super) fn len(&self, columns: usize) -> usize {
-        if self.has_sides(columns) { self.sides.rows() } else { self.text.len() }
+        let all = if self.has_sides(columns) { self.sides.rows() } else { self.text.len() };
+        all.saturating_sub(self.skipped)
     }
 
     pub(super) fn rows(&self, at: usize, columns: usize) -> Vec<Line> {
+        let at = at + self.skipped;
         if !self.has_sides(columns) {
             let Some(known) = self.known(at) else { return Vec::new() };
             return self.paragraph(at, &known, columns).wrap(columns);

@@ -24,11 +24,11 @@ pub enum Change {
 /// The role of a line on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The first line of a page, in askfirst's words.
+    /// The headline of a page: askfirst's words, with values from the call.
     Title,
     /// The heading of the lines below, in askfirst's words.
     Heading,
-    /// Tool, caller or risk: the label is askfirst's, the value is from the request.
+    /// The tool, a size or another detail: the label is askfirst's, the value is from the request.
     Field,
     /// The agent's own description of the call, which is not checked.
     Claim,
@@ -55,14 +55,15 @@ impl Part {
     #[must_use]
     pub fn has_gutter(self) -> bool {
         match self {
-            Self::Field
+            Self::Title
+            | Self::Field
             | Self::Claim
             | Self::Fact
             | Self::Args
             | Self::Content(_)
             | Self::Diff(_)
             | Self::Scope => true,
-            Self::Title | Self::Heading | Self::Warning | Self::Count | Self::Option => false,
+            Self::Heading | Self::Warning | Self::Count | Self::Option => false,
         }
     }
 }
@@ -99,6 +100,7 @@ impl Line {
     pub fn gutter(&self) -> &'static str {
         match (self.part.has_gutter(), self.row) {
             (false, _) => "",
+            (true, Row::First) if self.part == Part::Title => "━ ",
             (true, Row::First) => "│ ",
             (true, Row::Continued) => "┆ ",
         }
@@ -205,8 +207,8 @@ enum Flow {
 impl Part {
     fn flow(self) -> Flow {
         match self {
-            Self::Title | Self::Heading | Self::Warning | Self::Count | Self::Option => Flow::Whole,
-            Self::Field | Self::Claim | Self::Fact | Self::Scope => Flow::Words,
+            Self::Heading | Self::Warning | Self::Count | Self::Option => Flow::Whole,
+            Self::Title | Self::Field | Self::Claim | Self::Fact | Self::Scope => Flow::Words,
             Self::Args | Self::Content(_) | Self::Diff(_) => Flow::Letters,
         }
     }

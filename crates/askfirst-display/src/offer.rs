@@ -38,10 +38,10 @@ impl Choice {
         Self::Once,
         Self::No,
         Self::Session,
+        Self::Reason,
+        Self::Facts,
         Self::NoSession,
         Self::View,
-        Self::Facts,
-        Self::Reason,
         Self::Edit,
         Self::Stop,
     ];
@@ -83,6 +83,8 @@ impl Choice {
 pub struct Offer {
     /// The choice.
     pub choice: Choice,
+    /// Its effect in a few words, if it is in the row of common choices.
+    pub short: Option<&'static str>,
     /// Its effect, in askfirst's words.
     pub words: String,
 }
@@ -101,9 +103,9 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// The choices for a question.
+    /// The choices for a question, without those that would do nothing in this session.
     #[must_use]
-    pub fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Self {
+    pub fn of(question: &Question, redactor: &Redactor, now: Timestamp, withheld: &[Choice]) -> Self {
         let members = &question.members;
         let risk = members.iter().map(|member| member.request.risk).max().unwrap_or_default();
         // In a group, digits leave a member out.
@@ -118,7 +120,8 @@ impl Offers {
             .collect();
         let patterns = patterns_of(members);
         let mut offers = Self { list: Vec::new(), words, patterns, risk };
-        offers.list = Choice::ALL.iter().filter_map(|choice| offers.offer(*choice, members, now)).collect();
+        let all = Choice::ALL.into_iter().filter(|choice| !withheld.contains(choice));
+        offers.list = all.filter_map(|choice| offers.offer(choice, members, now, withheld)).collect();
         offers
     }
 
@@ -128,38 +131,45 @@ impl Offers {
         self.list.iter().any(|offer| offer.choice == choice)
     }
 
-    fn offer(&self, choice: Choice, members: &[Member], now: Timestamp) -> Option<Offer> {
+    fn offer(
+        &self,
+        choice: Choice,
+        members: &[Member],
+        now: Timestamp,
+        withheld: &[Choice],
+    ) -> Option<Offer> {
         let any = |approval| members.iter().any(|member| member.request.approval == approval);
-        let (human, once_per_session) = (any(Approval::Human), any(Approval::OncePerSession));
+        // Where a session ends with its only call, a yes once is all that there is to say.
+        let lasts = !withheld.contains(&Choice::Session);
+        let (human, once_per_session) = (any(Approval::Human), any(Approval::OncePerSession) && lasts);
         let alone = members.len() == 1;
         let typed = self.risk == Risk::Irreversible;
         let until = members.first().and_then(|member| member.remembered_until);
         let until = || until.map_or_else(String::new, |at| format!(" (at most {})", span(now.until(at))));
-        let words = match choice {
+        let (short, words) = match choice {
             Choice::Once if typed || (once_per_session && !human) => return None,
-            Choice::Once if alone => "yes, once".to_owned(),
+            Choice::Once if alone => (Some("yes"), "yes, once".to_owned()),
             Choice::Once if once_per_session => {
-                "yes to all listed, remembered for those set to once_per_session".to_owned()
+                (Some("all"), "yes to all listed, remembered for those set to once_per_session".to_owned())
             }
-            Choice::Once => "yes to all listed, once".to_owned(),
+            Choice::Once => (Some("all"), "yes to all listed, once".to_owned()),
             Choice::Session if typed || human => return None,
-            Choice::Session if !self.patterns.is_empty() => {
-                format!("yes, for the session{}: which calls?", until())
+            Choice::Session if alone => (Some("this session…"), format!("yes, for the session{}", until())),
+            Choice::Session => {
+                (Some("this session…"), format!("yes to all listed, for the session{}", until()))
             }
-            Choice::Session if alone => format!("yes, for the session{}", until()),
-            Choice::Session => format!("yes to all listed, for the session{}", until()),
             Choice::NoSession if human => return None,
-            Choice::NoSession => format!("no, for the session{}", until()),
+            Choice::NoSession => (None, format!("no, for the session{}", until())),
             Choice::Edit if !alone => return None,
-            Choice::No if alone => "no".to_owned(),
-            Choice::No => "no to all listed".to_owned(),
-            Choice::View => "view all".to_owned(),
-            Choice::Reason => "no, with a reason".to_owned(),
-            Choice::Edit => "edit the arguments".to_owned(),
-            Choice::Facts => "facts and keys".to_owned(),
-            Choice::Stop => "no, and stop the run".to_owned(),
+            Choice::No if alone => (Some("no"), "no".to_owned()),
+            Choice::No => (Some("none"), "no to all listed".to_owned()),
+            Choice::View => (None, "view all".to_owned()),
+            Choice::Reason => (Some("no, because…"), "no, with a reason".to_owned()),
+            Choice::Edit => (None, "edit the arguments".to_owned()),
+            Choice::Facts => (Some("more"), "more keys, and details".to_owned()),
+            Choice::Stop => (None, "no, and stop the run".to_owned()),
         };
-        Some(Offer { choice, words })
+        Some(Offer { choice, short, words })
     }
 }
 

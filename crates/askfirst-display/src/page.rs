@@ -4,33 +4,35 @@
 //! Lines are laid out only when they are on screen, so that large content costs little.
 //! Anything that a page leaves out is counted on it.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Instant;
 
-use askfirst::machine::{Member, Question};
+use askfirst::machine::Question;
 use askfirst::{Risk, Timestamp};
 
 use super::escape::Piece;
 use super::line::{Line, Paragraph, Part};
-use super::offer::Offers;
+use super::offer::{Choice, Offers};
 use super::time::later;
-use super::tone::Tone;
-use super::tree::EscapeCounter;
 use crate::redact::Redactor;
 
 mod body;
+mod builder;
 mod clean;
+mod context;
+mod headline;
 mod lines;
 mod options;
 mod scope;
 mod summary;
 mod words;
 
+use builder::PageBuilder;
 use lines::Body;
+pub use options::OPTION_GAP;
 pub use summary::summary;
+use words::inclusion_mark;
 pub use words::plural;
-use words::{inclusion_mark, risk_words, title, warning};
 
 /// The settings for building a page.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +43,8 @@ pub struct PageOptions<'a> {
     pub redactor: &'a Redactor,
     /// The current time.
     pub now: Timestamp,
+    /// Choices that would do nothing here, so that they are not offered.
+    pub withheld: &'a [Choice],
 }
 
 /// The numbers of secrets, characters and blanks that are not drawn as they were written.
@@ -66,11 +70,18 @@ pub enum Extent {
 /// The role of a section on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SectionRole {
-    /// The person must see it before an approval counts.
+    /// The person must see it before an approval counts, even one that leaves the rest unseen.
     MustSee,
-    /// Facts, or the calls that an answer covers.
-    Facts,
     Content,
+}
+
+/// The place of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// On the page.
+    Page,
+    /// Among the details, which the person can open.
+    Details,
 }
 
 /// A heading with the paragraphs below it.
@@ -82,6 +93,10 @@ struct Section {
 }
 
 impl Section {
+    fn of(role: SectionRole, paragraphs: Vec<Paragraph>) -> Self {
+        Self { role, head: Vec::new(), body: Body::Paragraphs(paragraphs) }
+    }
+
     fn len(&self, columns: usize) -> usize {
         self.head.len() + self.body.len(columns)
     }
@@ -98,11 +113,17 @@ impl Section {
 #[derive(Debug, Clone)]
 pub struct Page {
     extent: Extent,
-    title: String,
+    headline: Paragraph,
+    risk: Option<Piece>,
+    /// The place in the queue.
+    place: Option<String>,
+    /// The content, followed by the context: why askfirst asks, and who wants the call.
     sections: Vec<Section>,
+    /// The number of sections at the end that are the context.
+    context: usize,
+    details: Vec<Section>,
     options: Vec<Paragraph>,
     scopes: Vec<Vec<Paragraph>>,
-    short: Vec<Paragraph>,
     /// The choices that the question offers.
     pub offers: Offers,
     hidden: HiddenCounts,
@@ -139,35 +160,22 @@ impl Page {
     }
 
     fn build(question: &Question, options: &PageOptions<'_>, extent: Extent) -> Self {
-        let offers = Offers::of(question, options.redactor, options.now);
-        let mut builder = PageBuilder {
-            options,
-            about: options.redactor.clone(),
-            extent,
-            counter: EscapeCounter::default(),
-            secrets: BTreeSet::new(),
-            member: 0,
-            sections: Vec::new(),
-            scopes: Vec::new(),
-            short: Vec::new(),
-            first: None,
-        };
-        if question.members.len() > 1 {
-            builder.add_member_list(&question.members);
-        }
-        for (at, member) in question.members.iter().enumerate() {
-            builder.member = at;
-            builder.about = options.redactor.about(&member.request.args);
-            builder.add_member(member, (at + 1, question.members.len()), &offers);
-        }
-        let PageBuilder { counter, secrets, sections, scopes, short, .. } = builder;
+        let offers = Offers::of(question, options.redactor, options.now, options.withheld);
+        let mut builder = PageBuilder::new(options, extent);
+        let (headline, context) = builder.add_members(&question.members, &offers);
+        let PageBuilder { counter, secrets, mut sections, details, scopes, .. } = builder;
+        let has_context = !context.is_empty();
+        sections.extend(has_context.then(|| Section::of(SectionRole::MustSee, context)));
         Self {
             extent,
-            title: title(question),
+            headline: headline.paragraph(),
+            risk: words::risk(offers.risk),
+            place: (question.of > 1).then(|| format!("{} of {}", question.position, question.of)),
             sections,
+            context: usize::from(has_context),
+            details,
             options: options::paragraphs(&offers),
             scopes,
-            short,
             offers,
             hidden: HiddenCounts {
                 secrets: secrets.len(),
@@ -186,10 +194,23 @@ impl Page {
         self.extent
     }
 
-    /// The title, in askfirst's words.
+    /// What the call does, in as many lines as that takes.
     #[must_use]
-    pub fn title(&self) -> &str {
-        &self.title
+    pub fn headline(&self, columns: usize) -> Vec<Line> {
+        self.headline.wrap(columns)
+    }
+
+    /// The risk and the place in the queue, which stand at the right end of the headline.
+    #[must_use]
+    pub fn status(&self) -> Vec<Piece> {
+        self.risk.iter().cloned().chain(self.place.as_ref().map(Piece::ours)).collect()
+    }
+
+    /// The number of paragraphs at the end of the page that are not content: the reason, the agent, warnings.
+    #[must_use]
+    pub fn context_len(&self, columns: usize) -> usize {
+        let from = self.sections.len().saturating_sub(self.context);
+        self.sections.iter().skip(from).map(|section| section.len(columns)).sum()
     }
 
     /// The numbers of secrets, characters and blanks that are not drawn as they were written.
@@ -277,22 +298,29 @@ impl Page {
         (0..self.len(columns)).map(|at| self.rows(at, columns).len()).sum()
     }
 
-    /// All lines of the page, followed by the options.
+    /// All lines of the page and its details, followed by the options.
     #[must_use]
     pub fn lines(&self, columns: usize) -> Vec<Line> {
         let mut lines = self.title_lines(columns);
-        for section in &self.sections {
-            lines.extend((0..section.len(columns)).flat_map(|at| section.rows(at, columns)));
-        }
+        lines.extend(rows_of(&self.sections, columns));
+        lines.extend(self.details(columns));
         lines.extend(self.foot(columns));
         lines.extend(self.options(columns));
         lines
     }
 
-    /// The title as lines.
+    /// The headline, and below it the risk, the place in the queue and the time that is left.
     #[must_use]
     pub fn title_lines(&self, columns: usize) -> Vec<Line> {
-        Paragraph::ours(Part::Title, format!("=== {} ===", self.title)).wrap(columns)
+        let mut lines = self.headline(columns);
+        let mut status: Vec<String> = self.risk.iter().map(|piece| piece.text.clone()).collect();
+        status.extend(self.place.as_ref().map(|place| format!("question {place}")));
+        status.extend(self.deadline.map(|at| format!("refused {}, unless you answer", later(self.now, at))));
+        let part = if self.offers.risk == Risk::Low { Part::Count } else { Part::Warning };
+        if !status.is_empty() {
+            lines.extend(Paragraph::ours(part, status.join(" · ")).wrap(columns));
+        }
+        lines
     }
 
     /// The start of every section, each with a count of the lines that are left out.
@@ -303,16 +331,14 @@ impl Page {
             let len = section.len(columns);
             let most = match section.role {
                 SectionRole::MustSee => len,
-                SectionRole::Facts | SectionRole::Content => {
-                    self.preview_lines.saturating_add(section.head.len()).min(len)
-                }
+                SectionRole::Content => self.preview_lines.saturating_add(section.head.len()).min(len),
             };
             preview.lines.extend((0..most).flat_map(|at| section.rows(at, columns)));
             preview.of += len;
             preview.shown += most;
             let left = len - most;
             if left > 0 {
-                let text = format!("... {left} more {} not shown: [v] shows all", plural(left, "line"));
+                let text = format!("... {left} more {} not shown: v shows all", plural(left, "line"));
                 preview.lines.extend(Paragraph::ours(Part::Count, text).wrap(columns));
             }
         }
@@ -320,28 +346,16 @@ impl Page {
         preview
     }
 
-    /// All facts, fields and scopes in full.
+    /// The details: sizes, rules, arguments that the content does not show, and the scope of an answer.
     #[must_use]
-    pub fn facts(&self, columns: usize) -> Vec<Line> {
-        let facts = self.sections.iter().filter(|section| match section.role {
-            SectionRole::MustSee | SectionRole::Facts => true,
-            SectionRole::Content => false,
-        });
-        let lines =
-            facts.flat_map(|section| (0..section.len(columns)).flat_map(|at| section.rows(at, columns)));
-        lines.chain(self.foot(columns)).collect()
+    pub fn details(&self, columns: usize) -> Vec<Line> {
+        rows_of(&self.details, columns)
     }
 
     /// The lines of the options.
     #[must_use]
     pub fn options(&self, columns: usize) -> Vec<Line> {
         self.options.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
-    }
-
-    /// Tool, risk and the main fact of each member in a few lines, for a screen without room for more.
-    #[must_use]
-    pub fn brief(&self, columns: usize) -> Vec<Line> {
-        self.short.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
     }
 
     /// The scopes of a yes for the session: this call first, then the wider scopes that the tool offers.
@@ -370,120 +384,15 @@ impl Page {
     }
 
     fn foot(&self, columns: usize) -> Vec<Line> {
-        let mut counts = self.counts();
-        if let Some(at) = self.deadline {
-            counts.push(format!("refused {}, unless you answer", later(self.now, at)));
-        }
-        counts.into_iter().flat_map(|text| Paragraph::ours(Part::Count, text).wrap(columns)).collect()
+        self.counts().into_iter().flat_map(|text| Paragraph::ours(Part::Count, text).wrap(columns)).collect()
     }
 }
 
-/// Builds the sections of a page.
-struct PageBuilder<'a> {
-    options: &'a PageOptions<'a>,
-    /// A redactor that also knows the secrets of the current member's arguments.
-    about: Redactor,
-    extent: Extent,
-    counter: EscapeCounter,
-    /// The digests of the hidden secrets.
-    secrets: BTreeSet<String>,
-    member: usize,
-    sections: Vec<Section>,
-    scopes: Vec<Vec<Paragraph>>,
-    /// Tool, risk and the main fact of each member.
-    short: Vec<Paragraph>,
-    /// The main fact of the current member.
-    first: Option<Paragraph>,
-}
-
-impl PageBuilder<'_> {
-    /// Adds the list of the members of a group, each with its risk.
-    fn add_member_list(&mut self, members: &[Member]) {
-        let mut paragraphs = Vec::new();
-        for (at, member) in members.iter().enumerate() {
-            let request = &member.request;
-            let mut pieces = vec![Piece::ours(format!("{:>2} ", at + 1)), inclusion_mark(true)];
-            pieces.push(match request.risk {
-                Risk::Low => Piece::ours("low          "),
-                Risk::High => Piece::toned("high         ", Tone::Warning),
-                Risk::Irreversible => Piece::toned("irreversible ", Tone::Warning),
-            });
-            let tool = self.clean(&request.tool_name);
-            pieces.extend(self.counter.line(&tool));
-            let times = if member.calls > 1 { format!("  ×{}  ", member.calls) } else { "  ".to_owned() };
-            pieces.push(Piece::ours(times));
-            let args = self.clean_args(&request.args);
-            let text = self.counter.line(&summary(&args));
-            pieces.extend(text.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }));
-            paragraphs.push(Paragraph::new(Part::Field, pieces).hanging(25));
-        }
-        self.add_section(
-            SectionRole::MustSee,
-            "one answer covers exactly these:",
-            Body::Paragraphs(paragraphs),
-        );
-    }
-
-    fn add_member(&mut self, member: &Member, (at, of): (usize, usize), offers: &Offers) {
-        let request = &member.request;
-        let mut paragraphs = Vec::new();
-        if of > 1 {
-            let text = format!("--- request {at} of {of}, risk: {} ---", risk_words(request.risk));
-            paragraphs.push(Paragraph::ours(Part::Heading, text));
-        }
-        let mut tool = self.field(Part::Field, "tool", &request.tool_name);
-        tool.pieces.iter_mut().skip(2).for_each(|piece| piece.tone = Tone::Strong);
-        self.short.push(tool.clone());
-        paragraphs.push(tool);
-        if let Some(caller) = &request.caller {
-            paragraphs.push(self.field(Part::Field, "asked by", caller));
-        }
-        let mut risk = self.field(Part::Field, "risk", risk_words(request.risk));
-        if request.risk != Risk::Low {
-            risk.pieces.iter_mut().for_each(|piece| piece.tone = Tone::Warning);
-        }
-        self.short.push(risk.clone());
-        paragraphs.push(risk);
-        if member.calls > 1 {
-            let text = format!("{} equal calls wait for this answer", member.calls);
-            paragraphs.push(self.field(Part::Field, "calls", &text));
-        }
-        paragraphs.extend(warning("tool name", &request.tool_name));
-        let body = Body::Paragraphs(paragraphs);
-        self.sections.push(Section { role: SectionRole::MustSee, head: Vec::new(), body });
-        self.add_claim(request);
-        self.add_facts(request);
-        match self.extent {
-            Extent::Whole => self.add_content(request),
-            Extent::Head => self.add_pending_content(request),
-        }
-        self.short.extend(self.first.take());
-        self.add_scope(member, offers);
-    }
-
-    /// A paragraph with askfirst's label and text from the request.
-    fn field(&mut self, part: Part, label: &str, text: &str) -> Paragraph {
-        let text = self.clean(text);
-        self.redacted_field(part, label, &text)
-    }
-
-    /// A paragraph with askfirst's label and a text that is already redacted.
-    fn redacted_field(&mut self, part: Part, label: &str, text: &str) -> Paragraph {
-        let label = self.counter.line(label);
-        let mut pieces: Vec<Piece> =
-            label.into_iter().map(|piece| Piece { tone: Tone::Dim, ..piece }).collect();
-        pieces.push(Piece::toned(": ", Tone::Dim));
-        pieces.extend(self.counter.line(text));
-        Paragraph::new(part, pieces)
-    }
-
-    fn add_section(&mut self, role: SectionRole, heading: &str, body: Body) {
-        self.add_section_with_head(role, vec![Paragraph::ours(Part::Heading, heading)], body);
-    }
-
-    fn add_section_with_head(&mut self, role: SectionRole, head: Vec<Paragraph>, body: Body) {
-        self.sections.push(Section { role, head, body });
-    }
+fn rows_of(sections: &[Section], columns: usize) -> Vec<Line> {
+    let rows = |section: &Section| -> Vec<Line> {
+        (0..section.len(columns)).flat_map(|at| section.rows(at, columns)).collect()
+    };
+    sections.iter().flat_map(rows).collect()
 }
 
 #[cfg(test)]

@@ -23,6 +23,15 @@ pub fn span(time: Duration) -> String {
     }
 }
 
+/// The time that is left, in minutes and seconds: `9:58`. A longer time is in words.
+#[must_use]
+pub fn countdown(left: Duration) -> String {
+    match left.as_secs() {
+        seconds @ 0..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => span(left),
+    }
+}
+
 /// A later point in time, relative and absolute: `in 10 min, at 21:05:10 UTC`.
 #[must_use]
 pub fn later(now: Timestamp, at: Timestamp) -> String {

@@ -33,10 +33,6 @@ impl EscapeCounter {
 pub(super) struct Tree<'a> {
     pub(super) part: Part,
     pub(super) counter: &'a mut EscapeCounter,
-    /// A text that is already on the page.
-    pub(super) shown: Option<&'a str>,
-    /// The number of its lines that every preview shows.
-    pub(super) preview: usize,
     /// Texts that are too long for the tree, with the names of their fields.
     pub(super) long: Vec<(String, String)>,
     /// Fields of the outermost object that are shown elsewhere, each with a remark to show in its place.
@@ -48,7 +44,7 @@ pub(super) const LONG: usize = 16 * 1024;
 
 impl<'a> Tree<'a> {
     pub(super) fn new(part: Part, counter: &'a mut EscapeCounter) -> Self {
-        Self { part, counter, shown: None, preview: 0, long: Vec::new(), elsewhere: Vec::new() }
+        Self { part, counter, long: Vec::new(), elsewhere: Vec::new() }
     }
 
     /// Draws the fields of an object.
@@ -107,14 +103,10 @@ impl<'a> Tree<'a> {
                 paragraph(label);
                 self.list(items, depth + 1, paragraphs);
             }
-            Value::String(text) if text.len() > LONG && self.shown != Some(text.as_str()) => {
+            Value::String(text) if text.len() > LONG => {
                 label.push(Piece::ours(below(text)));
                 paragraph(label);
                 self.long.push((key.to_owned(), text.clone()));
-            }
-            Value::String(text) if is_long(text) && self.shown == Some(text.as_str()) => {
-                label.push(Piece::ours(above(text, self.preview)));
-                paragraph(label);
             }
             Value::String(text) if text.contains('\n') => {
                 let lines = text.split_inclusive('\n').count();
@@ -143,19 +135,6 @@ impl<'a> Tree<'a> {
 /// The remark for a text that is shown below.
 pub(super) fn below(text: &str) -> String {
     format!("({} bytes, shown in full below)", text.len())
-}
-
-/// The remark for a text that is shown above. A preview may show only its first lines.
-pub(super) fn above(text: &str, preview: usize) -> String {
-    let rows = |line: &str| 1 + line.len() / super::text::MAX_LINE;
-    let is_short = text.lines().map(rows).sum::<usize>() <= preview;
-    let place = if is_short { "shown in full above" } else { "same as the text above" };
-    format!("({} characters, {place})", text.chars().count())
-}
-
-/// Whether a text is long enough to be shown only once.
-fn is_long(text: &str) -> bool {
-    text.contains('\n') || text.len() > 40
 }
 
 /// Gives the pieces of a field name their tone.

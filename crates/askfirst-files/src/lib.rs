@@ -161,7 +161,7 @@ fn assess(view: &RootView<'_>, call: &ApprovalContext, plan: &Plan) -> Assessmen
         let patterns = patterns(&payload);
         let mut request = ApprovalRequest::new(&call.tool_name, plan.description(), Value::Object(payload));
         request.approval = plan.approval;
-        request.facts = facts.clone();
+        request.facts = plan.why(view).into_iter().chain(facts.clone()).collect();
         request.risk = plan.risk;
         request.patterns = patterns;
         request.same = Some(plan.describe_same_calls(&call.tool_name));

@@ -382,6 +382,13 @@ impl<'a> RootView<'a> {
         Ok(Cow::Owned(root.join(&location.path)))
     }
 
+    /// Returns the path of a location as the person knows it: relative to the folder of the config, or absolute.
+    pub(crate) fn path_for_person(&self, location: &Location) -> String {
+        let Ok(real) = self.real_path(location) else { return location.label.clone() };
+        let shown = strip_folder(&real, &self.roots.folder).filter(|path| !path.as_os_str().is_empty());
+        shown.unwrap_or(&real).to_string_lossy().into_owned()
+    }
+
     /// Returns the absolute path of a rooted path, without following links.
     pub(crate) fn without_links(&self, path: &RootedPath) -> Option<PathBuf> {
         Some(self.reals.get(path.root)?.join(&path.path))

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use askfirst::{Approval, Fact, Risk};
+use askfirst::{Action, Approval, Fact, Risk};
 use askfirst_config::PathMode;
 use serde_json::{Map, Value};
 
@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) locations: Vec<Location>,
     pub(crate) approval: Approval,
     pub(crate) risk: Risk,
+    /// The location and the access that need the approval.
+    asks: Option<(usize, Access)>,
     verb: &'static str,
     /// The worker or model that gets the file.
     receiver: Option<String>,
@@ -45,6 +47,43 @@ impl Plan {
             Some(receiver) => format!("{what} for {receiver}"),
             None => what.trim_end().to_owned(),
         }
+    }
+
+    /// Says what the call does, with paths as the person knows them: relative to the folder of the config.
+    pub(crate) fn action(&self, view: &RootView<'_>) -> Action {
+        let names = self.locations.iter().map(|location| view.path_for_person(location));
+        let verb = Action::new(self.verb.to_lowercase());
+        let action = names
+            .enumerate()
+            .fold(verb, |action, (at, name)| action.words(if at == 0 { " " } else { " to " }).value(name));
+        match &self.receiver {
+            Some(receiver) => action.words(" for ").value(receiver),
+            None => action,
+        }
+    }
+
+    /// Says in one sentence why the call needs approval.
+    pub(crate) fn why(&self, view: &RootView<'_>) -> Option<Fact> {
+        let (at, access) = self.asks?;
+        let location = self.locations.get(at)?;
+        let root = view.roots.all.get(location.root)?;
+        let name = &root.name;
+        let needs = match self.approval {
+            Approval::None | Approval::Deny | Approval::Required => "approval",
+            Approval::OncePerSession => "approval once per session",
+            Approval::Human => "a person's approval each time",
+        };
+        let text = match access {
+            _ if own_approval(location, access) < self.approval => {
+                format!("a file with several names needs {needs}")
+            }
+            Access::Inspect | Access::Read => format!("reading in `{name}` needs {needs}"),
+            Access::Attach => format!("attaching from `{name}` needs {needs}"),
+            Access::Write => format!("a change in `{name}` needs {needs}"),
+        };
+        // The line of the root is the reason only if no other layer is stricter.
+        let is_own = root.rights.approval == location.rights.approval;
+        Some(Fact::new("why", if is_own { root.origin.after(&text) } else { text }))
     }
 
     /// Returns the payload, which decides which later calls count as the same call.
@@ -68,12 +107,7 @@ impl Plan {
 
     /// Returns the facts about the locations that a person should know.
     pub(crate) fn facts(&self) -> Vec<Fact> {
-        let mut facts: Vec<Fact> = self.locations.iter().flat_map(facts).collect();
-        if let Some(to) = self.locations.get(1).filter(|to| to.object.is_some()) {
-            facts.push(Fact::new("target exists", format!("{}, {}", to.label, count(to.size(), "byte"))));
-        }
-        facts.extend(self.receiver.iter().map(|receiver| Fact::new("receiver", receiver.clone())));
-        facts
+        self.locations.iter().flat_map(facts).collect()
     }
 
     /// Returns the labels of the locations, to compare them with those of a later plan.
@@ -106,6 +140,7 @@ impl RootView<'_> {
                 locations: Vec::new(),
                 approval: Approval::None,
                 risk: Risk::Low,
+                asks: None,
                 verb: "List the roots",
                 receiver: None,
             }),
@@ -118,7 +153,7 @@ impl RootView<'_> {
                 let location = plan.first()?;
                 self.refuse_folder(location)?;
                 self.refuse_size(location, content.len() as u64)?;
-                let verb = if location.object.is_none() { "Create the file" } else { "Overwrite" };
+                let verb = if location.object.is_none() { "Create" } else { "Overwrite" };
                 Ok(Plan { verb, ..plan })
             }
             FileCall::Edit { path, edit } => {
@@ -155,7 +190,8 @@ impl RootView<'_> {
         let location = self.locate(path, LinkPolicy::Follow, policy)?;
         self.check_access(&location, access, kind)?;
         let approval = required_approval(&location, access);
-        Ok(Plan { locations: vec![location], approval, risk: Risk::Low, verb, receiver: None })
+        let asks = Some((0, access));
+        Ok(Plan { locations: vec![location], approval, risk: Risk::Low, asks, verb, receiver: None })
     }
 
     fn plan_delete(&self, path: &str, scope: DeleteScope) -> Result<Plan, CallError> {
@@ -170,6 +206,7 @@ impl RootView<'_> {
             locations: vec![location],
             approval,
             risk: Risk::Irreversible,
+            asks: Some((0, Access::Write)),
             verb: "Delete",
             receiver: None,
         })
@@ -196,7 +233,8 @@ impl RootView<'_> {
             approval = approval.max(required_approval(&from, Access::Read));
         }
         self.refuse_denied(approval, &from)?;
-        Ok(pair(from, to, approval, "Move"))
+        let accesses = [(0, Access::Write), (1, Access::Write), (0, Access::Read)];
+        Ok(pair(from, to, approval, &accesses, "Move"))
     }
 
     fn plan_copy(&self, path: &str, to: &str) -> Result<Plan, CallError> {
@@ -213,7 +251,7 @@ impl RootView<'_> {
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
         let approval = required_approval(&from, Access::Read).max(required_approval(&to, Access::Write));
-        Ok(pair(from, to, approval, "Copy"))
+        Ok(pair(from, to, approval, &[(0, Access::Read), (1, Access::Write)], "Copy"))
     }
 
     pub(crate) fn name(&self, location: &Location) -> &str {
@@ -301,23 +339,40 @@ impl RootView<'_> {
     }
 }
 
-fn pair(from: Location, to: Location, approval: Approval, verb: &'static str) -> Plan {
+/// A plan with two locations. Of the accesses, the first that needs the approval is the reason for it.
+fn pair(
+    from: Location,
+    to: Location,
+    approval: Approval,
+    accesses: &[(usize, Access)],
+    verb: &'static str,
+) -> Plan {
     let risk = if to.object.is_some() { Risk::High } else { Risk::Low };
-    Plan { locations: vec![from, to], approval, risk, verb, receiver: None }
+    let locations = vec![from, to];
+    let needs = |(at, access): &&(usize, Access)| {
+        locations.get(*at).is_some_and(|location| required_approval(location, *access) == approval)
+    };
+    let asks = accesses.iter().find(needs).copied();
+    Plan { locations, approval, risk, asks, verb, receiver: None }
 }
 
 /// Returns the approval that an access to a location needs.
 pub(crate) fn required_approval(location: &Location, access: Access) -> Approval {
+    let own = own_approval(location, access);
+    // A hard link in a writable root may point to a file that is outside the roots or that a rule protects.
+    let is_hard_link = location.link_count() > 1 && location.rights.mode == PathMode::Rw;
+    if is_hard_link && access != Access::Inspect { own.max(Approval::Required) } else { own }
+}
+
+/// Returns the approval that the config sets for an access.
+fn own_approval(location: &Location, access: Access) -> Approval {
     let approval = location.rights.approval;
-    let own = match access {
-        Access::Inspect => return Approval::None,
+    match access {
+        Access::Inspect => Approval::None,
         Access::Read => approval.read,
         Access::Attach => approval.attach,
         Access::Write => approval.write,
-    };
-    // A hard link in a writable root may point to a file that is outside the roots or that a rule protects.
-    let is_hard_link = location.link_count() > 1 && location.rights.mode == PathMode::Rw;
-    if is_hard_link { own.max(Approval::Required) } else { own }
+    }
 }
 
 /// Formats a number with its unit: `1 byte`, `2 bytes`.

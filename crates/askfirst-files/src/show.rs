@@ -32,7 +32,7 @@ pub(crate) fn present(view: &RootView<'_>, call: &FileCall, plan: &Plan) -> Show
             Ok(true) => {
                 let (presentation, facts) =
                     content.unwrap_or_else(|error| (Some(error_text(&error)), Vec::new()));
-                return Shown { presentation, facts, basis: Some(basis) };
+                return Shown { action: Some(plan.action(view)), presentation, facts, basis: Some(basis) };
             }
             Ok(false) => {}
             Err(error) => return present_error(&error),
@@ -43,7 +43,7 @@ pub(crate) fn present(view: &RootView<'_>, call: &FileCall, plan: &Plan) -> Show
 
 /// Shows an error instead of the call. Its basis matches no state of the disk, so the call cannot run.
 pub(crate) fn present_error(error: &CallError) -> Shown {
-    Shown { presentation: Some(error_text(error)), facts: Vec::new(), basis: Some(Value::Null) }
+    Shown { presentation: Some(error_text(error)), basis: Some(Value::Null), ..Shown::default() }
 }
 
 fn error_text(error: &CallError) -> ApprovalPresentation {
@@ -70,45 +70,37 @@ pub(super) fn content(
     match call {
         FileCall::Write { content, .. } => Ok(show_write(plan.first()?, content, observation.content)),
         FileCall::Edit { edit, .. } => show_edit(view, plan.first()?, edit, observation.content),
-        FileCall::Attach { receiver, .. } => {
-            let location = plan.first()?;
-            let what = describe(view, location, totals(0))?;
-            let lines = format!("attach {}\nfor    {receiver}\nwhat   {what}", location.label);
-            Ok((Some(text(lines)), Vec::new()))
-        }
         FileCall::Move { .. } | FileCall::Copy { .. } => {
             let (from, to) = plan.source_and_target()?;
-            let source = describe(view, from, totals(0))?;
-            let mut lines = format!("from {}\n     {source}\nto   {}", from.label, to.label);
+            let mut lines = describe(view, from, totals(0))?;
             if to.object.is_some() {
                 let target = describe(view, to, totals(1))?;
-                lines.push_str(&format!("\nlost the current {}: {target}", to.label));
+                lines.push_str(&format!("\nlost: the current {}: {target}", to.label));
             }
             Ok((Some(text(lines)), Vec::new()))
         }
         FileCall::Delete { .. } => {
-            let location = plan.first()?;
-            let lost = describe(view, location, totals(0))?;
-            Ok((Some(text(format!("lost {}\n     {lost}", location.label))), Vec::new()))
-        }
-        FileCall::Make { .. } => {
-            let location = plan.first()?;
-            Ok((Some(text(format!("new folder {}", location.label))), Vec::new()))
+            let lost = describe(view, plan.first()?, totals(0))?;
+            Ok((Some(text(format!("lost: {lost}"))), Vec::new()))
         }
         FileCall::Find { pattern, kind, .. } => {
             let kind = match kind {
                 PatternKind::Literal => "text",
                 PatternKind::Regex => "regular expression",
             };
-            Ok((None, vec![Fact::new(kind, pattern.clone()), size(view, plan.first()?)?]))
+            Ok((Some(described(view, plan)?), vec![Fact::new(kind, pattern.clone())]))
         }
-        FileCall::Read { .. } | FileCall::Stat { .. } => Ok((None, vec![size(view, plan.first()?)?])),
-        FileCall::List { .. } => Ok((None, Vec::new())),
+        FileCall::Make { .. } => Ok((Some(text("a new, empty folder".to_owned())), Vec::new())),
+        FileCall::List { path: None, .. } => Ok((None, Vec::new())),
+        FileCall::Attach { .. }
+        | FileCall::Read { .. }
+        | FileCall::Stat { .. }
+        | FileCall::List { path: Some(_), .. } => Ok((Some(described(view, plan)?), Vec::new())),
     }
 }
 
-fn size(view: &RootView<'_>, location: &Location) -> Result<Fact, CallError> {
-    Ok(Fact::new("size", describe(view, location, None)?))
+fn described(view: &RootView<'_>, plan: &Plan) -> Result<ApprovalPresentation, CallError> {
+    Ok(text(describe(view, plan.first()?, None)?))
 }
 
 /// Describes the object at a location. Counts the content of a folder unless the totals are known.

@@ -12,7 +12,7 @@ use askfirst_display::redact::Redactor;
 use askfirst_runtime::sandbox::{Helper, probe_machine, use_helper};
 use askfirst_runtime::session::OpenError;
 use askfirst_runtime::tools::catalog::redactor;
-use askfirst_terminal::{Options, Style, TerminalApprover};
+use askfirst_terminal::{Notify, Options, Style, TerminalApprover};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -84,6 +84,13 @@ pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
         style: Style::of_environment(),
         preview_lines: lines.unwrap_or(DEFAULT_PREVIEW_LINES),
         redactor: Arc::new(redactor),
+        notify: match config.map(|Config(config)| config.main.notify).unwrap_or_default() {
+            askfirst_config::Notify::Auto => Notify::Auto,
+            askfirst_config::Notify::Bell => Notify::Bell,
+            askfirst_config::Notify::Off => Notify::Off,
+        },
+        front_end: "python".to_owned(),
+        withheld: Vec::new(),
     };
     Ok(Arc::new(TerminalApprover::new(options)))
 }

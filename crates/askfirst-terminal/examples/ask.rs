@@ -1,7 +1,7 @@
 //! Asks the questions of a JSON file on this terminal and prints each answer as a line of JSON.
 //!
 //! Usage: `ask QUESTIONS.json [--plain] [--preview LINES] [--session none|stdin|TERMINAL] [--withdraw MILLISECONDS]
-//! [--schema JSON] [--say TEXT] [--say-part TEXT] [--exit-after MILLISECONDS]`
+//! [--schema JSON] [--say TEXT] [--say-part TEXT] [--exit-after MILLISECONDS] [--notify bell|off] [--without KEYS]`
 //!
 //! With `--session`, the program first starts a new session, without a terminal or with the given one.
 
@@ -13,10 +13,11 @@ use std::time::Duration;
 use askfirst::Cause;
 use askfirst::machine::Question;
 use askfirst::ports::{Approver, Reply};
-use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
+use askfirst_display::Choice;
+use askfirst_terminal::{Notify, Options, Schemas, Style, TerminalApprover};
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = Options::default();
+    let mut options = Options { front_end: "ask".to_owned(), ..Options::default() };
     let mut questions: Vec<Question> = Vec::new();
     let mut withdraw = None;
     let mut schemas = Schemas::default();
@@ -25,6 +26,13 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         let mut value = || words.next().ok_or(format!("`{word}` needs a value"));
         match word.as_str() {
             "--plain" => options.style = Style::Plain,
+            "--notify" => {
+                options.notify = if value()? == "off" { Notify::Off } else { Notify::Bell };
+            }
+            "--without" => {
+                let keys = value()?;
+                options.withheld = Choice::ALL.into_iter().filter(|one| keys.contains(one.key())).collect();
+            }
             "--preview" => options.preview_lines = value()?.parse()?,
             "--session" => start_session(&value()?)?,
             "--withdraw" => withdraw = Some(Duration::from_millis(value()?.parse()?)),

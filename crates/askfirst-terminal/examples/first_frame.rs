@@ -31,7 +31,8 @@ fn main() {
         let members = vec![Member { request: request.into(), calls: 1, remembered_until: None }];
         let question = Question { id: QuestionId(1), members, position: 1, of: 1 };
         let redactor = Redactor::default();
-        let options = PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0) };
+        let options =
+            PageOptions { preview_lines: 50, redactor: &redactor, now: Timestamp(0), withheld: &[] };
         let start = Instant::now();
         let head = Page::head(&question, &options);
         let rows = (0..head.len(80)).map(|at| head.rows(at, 80).len()).sum::<usize>();

@@ -3,6 +3,7 @@
 //! - The prompt starts unarmed. It arms after the content was on screen for a while without any input.
 //! - Keys that arrive before it is armed are discarded.
 //! - Several keys at once, pasted text, Enter and Space never approve.
+//! - A yes needs the whole page on screen, or a second key that says that the rest stays unseen.
 //! - For a call that cannot be undone, the person must type a word from its target.
 
 mod act;
@@ -26,6 +27,9 @@ pub const PAINTED_HIGH: Duration = Duration::from_millis(1_000);
 /// The time that must pass after a key before it acts. A held key and pasted text are faster.
 pub const ALONE: Duration = Duration::from_millis(120);
 
+/// The key that approves without seeing the rest of the page. It works only after a yes that came too early.
+pub const REST_KEY: char = 'w';
+
 /// An event at the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -46,8 +50,8 @@ pub enum Event {
 pub enum Notice {
     /// Several keys arrived at once, or text was pasted.
     Several,
-    /// The end of the content was not on screen yet.
-    SeeTheEnd,
+    /// A part of the page was not on screen yet.
+    SeeAll,
     /// A must-see part was not on screen yet.
     SeeAllParts,
     /// The typed text is not the word.
@@ -85,6 +89,8 @@ pub enum Effect {
     AskReason,
     /// Ask for the scope of a yes for the session.
     AskScope,
+    /// Ask whether to approve without seeing the rest of the page.
+    AskRest,
     /// The person chose a scope: 0 is the call itself, then the patterns.
     ScopeChosen(usize),
     /// Scroll the page.
@@ -102,13 +108,13 @@ pub enum Effect {
     Answer(Vec<ApprovalDecision>),
 }
 
-/// The extent to which content was on screen.
+/// The extent to which a page was on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Not to its end.
+    /// Not all of it.
     Part,
-    /// To its end.
-    End,
+    /// All of it, at once or by scrolling.
+    Whole,
 }
 
 /// The renderer that draws the prompt.
@@ -138,6 +144,8 @@ pub enum Screen {
     Reason(Field),
     /// The person chooses the scope of a yes for the session. The chosen one is in it.
     Scope(Option<usize>),
+    /// The person chooses whether to approve without seeing the rest of the page.
+    Rest,
     /// The person views a document, and may type a text to find.
     View(Document, Option<String>),
     /// The person types arguments.
@@ -148,6 +156,7 @@ pub enum Screen {
 enum Act {
     Choose(Choice),
     Scope(usize),
+    Rest,
     Word,
     Escape,
 }
@@ -221,14 +230,14 @@ impl Keys {
         (self.content, self.armed, self.pending) = (false, false, None);
     }
 
-    /// Call this when the end of the content is on screen.
-    pub fn mark_end_seen(&mut self) {
-        self.reach = Reach::End;
+    /// Call this when the whole page was on screen.
+    pub fn mark_all_seen(&mut self) {
+        self.reach = Reach::Whole;
     }
 
     /// Call this when all must-see parts were on screen.
     pub fn mark_parts_seen(&mut self) {
-        self.must = Reach::End;
+        self.must = Reach::Whole;
     }
 
     /// Whether keys count.
@@ -302,14 +311,14 @@ impl Keys {
                 self.mark_painted(now);
                 vec![Effect::Redraw]
             }
-            (Screen::Question | Screen::Scope(_), Renderer::Lines) => self.back(now),
+            (Screen::Rest, _) | (Screen::Question | Screen::Scope(_), Renderer::Lines) => self.back(now),
         }
     }
 
     /// Whether keys can decide on this screen, and the content is shown.
     fn can_arm(&self) -> bool {
         match self.screen {
-            Screen::Question | Screen::Scope(_) => self.content,
+            Screen::Question | Screen::Scope(_) | Screen::Rest => self.content,
             Screen::Reason(_) | Screen::View(..) | Screen::Args(_) => false,
         }
     }
@@ -362,7 +371,7 @@ impl Keys {
             Screen::Reason(_) | Screen::Args(_) => {
                 return inputs.iter().flat_map(|input| self.type_fast(input, now)).collect();
             }
-            Screen::Question | Screen::Scope(_) | Screen::View(..) => {}
+            Screen::Question | Screen::Scope(_) | Screen::Rest | Screen::View(..) => {}
         }
         // Ctrl-C always works.
         if inputs.contains(&Input::Key(Key::Interrupt)) {
@@ -371,7 +380,7 @@ impl Keys {
         let moves: Option<Vec<Key>> = inputs.iter().map(scroll_key).collect();
         match moves.filter(|_| self.front == Renderer::Screen) {
             Some(moves) => {
-                let mut effects = self.disarm(now);
+                let mut effects = self.leave_rest(now);
                 effects.extend(moves.into_iter().map(Effect::Move));
                 effects
             }
@@ -390,7 +399,7 @@ impl Keys {
             return self.field_key(key, now);
         }
         if let Some(key) = scroll_key(&Input::Key(key)).filter(|_| self.front == Renderer::Screen) {
-            let mut effects = self.disarm(now);
+            let mut effects = self.leave_rest(now);
             effects.push(Effect::Move(key));
             return effects;
         }
@@ -407,6 +416,7 @@ impl Keys {
                 let marked = *marked;
                 self.scope_key(c, marked, now)
             }
+            (Key::Char(c), Screen::Rest) => self.rest_key(c, now),
             (Key::Char(c), _) => self.question_key(c, now),
             (Key::Enter, Screen::Question) if self.number > 0 => self.toggle(now),
             (_, _) => self.disarm(now),
@@ -417,6 +427,15 @@ impl Keys {
     fn wait(&mut self, act: Act, now: Duration) -> Vec<Effect> {
         self.pending = Some((act, now));
         Vec::new()
+    }
+
+    /// Disarms the prompt. The person who scrolls wants to see the rest, so the question is on screen again.
+    fn leave_rest(&mut self, now: Duration) -> Vec<Effect> {
+        let mut effects = self.disarm(now);
+        if self.screen == Screen::Rest {
+            effects.extend(self.back(now));
+        }
+        effects
     }
 
     fn back(&mut self, now: Duration) -> Vec<Effect> {

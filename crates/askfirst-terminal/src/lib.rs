@@ -10,6 +10,8 @@ mod edit;
 pub mod headless;
 pub mod keys;
 mod live;
+mod more;
+mod notify;
 mod paint;
 mod pause;
 mod plain;
@@ -22,6 +24,7 @@ mod words;
 
 use std::sync::Arc;
 
+use askfirst_display::Choice;
 use askfirst_display::redact::Redactor;
 
 pub use approver::TerminalApprover;
@@ -67,6 +70,18 @@ pub fn columns() -> usize {
     size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
 }
 
+/// How the prompt calls a person who looks at another window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// By the bell and by a notification of the terminal.
+    #[default]
+    Auto,
+    /// By the bell.
+    Bell,
+    /// Not at all.
+    Off,
+}
+
 /// The settings of the prompt.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -76,10 +91,23 @@ pub struct Options {
     pub preview_lines: usize,
     /// Finds the secrets.
     pub redactor: Arc<Redactor>,
+    /// How the prompt calls a person who looks at another window.
+    pub notify: Notify,
+    /// The name of the front end, for a notification.
+    pub front_end: String,
+    /// Choices that would do nothing in this session, so that no question offers them.
+    pub withheld: Vec<Choice>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { style: Style::of_environment(), preview_lines: 50, redactor: Arc::default() }
+        Self {
+            style: Style::of_environment(),
+            preview_lines: 50,
+            redactor: Arc::default(),
+            notify: Notify::default(),
+            front_end: String::new(),
+            withheld: Vec::new(),
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::Options;
 use crate::decode::{Decoder, Input, Key};
 use crate::edit::{edit, editor};
 use crate::keys::Event;
+use crate::notify::{Protocol, signal};
 use crate::pause::PauseDetector;
 use crate::schema::Schemas;
 use crate::surface::{AnsiSurface, Surface};
@@ -59,6 +60,8 @@ struct LivePrompt<'a, 't> {
     read_at: Duration,
     schemas: &'a Schemas,
     focus: &'a mut Focus,
+    /// The bytes that call the person.
+    signal: String,
     has_rung: bool,
     ready: bool,
     pauses: PauseDetector,
@@ -95,6 +98,7 @@ pub(crate) fn ask(
         read_at: Duration::ZERO,
         schemas,
         focus,
+        signal: signal(options.notify, &options.front_end, Protocol::of_environment()),
         has_rung: false,
         ready: false,
         pauses: PauseDetector::default(),
@@ -232,9 +236,9 @@ impl LivePrompt<'_, '_> {
         Ok(if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) })
     }
 
-    /// Rings the bell, once.
+    /// Rings the bell and shows a notification, once.
     fn ring(&mut self) -> Result<(), Interruption> {
-        if std::mem::replace(&mut self.has_rung, true) { Ok(()) } else { self.tty.write("\x07") }
+        if std::mem::replace(&mut self.has_rung, true) { Ok(()) } else { self.tty.write(&self.signal) }
     }
 
     fn last_call(&mut self) -> Result<(), Interruption> {

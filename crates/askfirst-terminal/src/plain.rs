@@ -5,24 +5,27 @@ use std::time::{Duration, Instant};
 use askfirst::machine::{Answer, LinesSeen, Question};
 use askfirst::{ApprovalDecision, Cause};
 use askfirst_display::escape::width;
-use askfirst_display::{Page, PageOptions, visible_line};
+use askfirst_display::{Choice, Page, PageOptions, visible_line};
 
 use crate::Options;
 use crate::decode::{Decoder, Input};
-use crate::edit::{EditError, edit};
-use crate::keys::{Effect, Event, Keys, Renderer};
+use crate::edit::{EditError, edit, editor};
+use crate::keys::{Effect, Event, Keys, REST_KEY, Renderer};
 use crate::live::SIZE_CHECK;
+use crate::more::more_lines;
 use crate::paint::{NUMBER, Numbers, draw, paint};
 use crate::pause::PauseDetector;
 use crate::schema::Schemas;
 use crate::tty::{Interruption, PromptEnd, Tty, WaitResult};
+use crate::ui::page_options;
 use crate::words::{echo, notice_words, now};
 
 /// Asks one question.
 pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, schemas: &Schemas) -> PromptEnd {
-    let page_options =
-        PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now: now() };
-    let page = Page::of(question, &page_options);
+    let mut withheld = options.withheld.clone();
+    // Lines have no field for arguments.
+    withheld.extend(editor().is_none().then_some(Choice::Edit));
+    let page = Page::of(question, &PageOptions { withheld: &withheld, ..page_options(options, now()) });
     let start = Instant::now();
     // Plain lines have no syntax colors, so nothing is highlighted.
     page.highlight_until(start);
@@ -155,8 +158,9 @@ impl PlainPrompt<'_, '_> {
             }
             Effect::View => self.view()?,
             Effect::Facts => {
-                let facts = draw(&self.page.facts(self.room()), self.options.style, Numbers::Without);
-                self.tty.write(&format!("\n{facts}"))?;
+                let more = more_lines(&self.page, Renderer::Lines, self.room());
+                let text = draw(&more, self.options.style, Numbers::Without);
+                self.tty.write(&format!("\n{text}"))?;
                 self.show_options()?;
             }
             Effect::AskReason => {
@@ -165,16 +169,30 @@ impl PlainPrompt<'_, '_> {
             }
             Effect::AskScope => {
                 let scopes = self.page.scopes(self.room());
+                let is_choice = scopes.len() > 1;
+                self.tty.write("\n\na yes for this session covers:")?;
                 for (at, lines) in scopes.iter().enumerate() {
+                    let number = if is_choice { format!("{}:\n", at + 1) } else { String::new() };
                     let text = draw(lines, self.options.style, Numbers::Without);
-                    self.tty.write(&format!("\n{}:\n{text}", at + 1))?;
+                    self.tty.write(&format!("\n{number}{text}"))?;
                 }
-                self.tty.write("\nwhich calls? a number chooses, then [s] approves, Esc goes back\n")?;
+                self.tty.write(match is_choice {
+                    true => "which calls? a number chooses, then s approves, Esc goes back\n",
+                    false => "s approves these calls, Esc goes back\n",
+                })?;
                 self.tty.write(NOT_YET)?;
                 self.keys.mark_painted(self.start.elapsed());
             }
+            Effect::AskRest => {
+                let LinesSeen { lines, of } = self.seen;
+                let unseen = of.saturating_sub(lines);
+                let text =
+                    format!("{unseen} of {of} lines were not printed yet; Esc goes back, then v prints all");
+                self.tty.write(&format!("\n{text}\n{REST_KEY} yes, without seeing the rest\n{NOT_YET}"))?;
+                self.keys.mark_painted(self.start.elapsed());
+            }
             Effect::ScopeChosen(at) => {
-                self.tty.write(&format!("\n{} is chosen: [s] approves, Esc goes back\n{NOT_YET}", at + 1))?;
+                self.tty.write(&format!("\n{} is chosen: s approves, Esc goes back\n{NOT_YET}", at + 1))?;
                 self.keys.mark_painted(self.start.elapsed());
             }
             // The plain prompt has no field for arguments and does not scroll.
@@ -211,12 +229,12 @@ impl PlainPrompt<'_, '_> {
         let whole = self.seen.of > 0 && self.seen.lines == self.seen.of;
         self.seen = if whole || lines >= of { LinesSeen { lines: of, of } } else { LinesSeen { lines, of } };
         if self.seen.lines == self.seen.of {
-            self.keys.mark_end_seen();
+            self.keys.mark_all_seen();
         }
     }
 
     fn show_options(&mut self) -> Result<(), Interruption> {
-        let (options, short) = (self.page.options(self.room()), self.page.brief(self.room()));
+        let (options, short) = (self.page.options(self.room()), self.page.title_lines(self.room()));
         let rows = usize::from(self.tty.size().1);
         // If the keys fill the screen, a brief form of the question is repeated, so that it stays visible.
         let lines = match options.len() {

@@ -4,6 +4,7 @@
 
 mod draw;
 mod pane;
+mod scope;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::Options;
 use crate::decode::Key;
 use crate::edit::{EditError, parse_args};
 use crate::keys::{Document, Effect, Event, Keys, Renderer, Screen};
+use crate::more::more_lines;
 use crate::schema::Schemas;
 use crate::surface::Frame;
 use crate::words::notice_words;
@@ -79,9 +81,18 @@ pub(crate) struct Ui {
     folded: BTreeSet<usize>,
     search: Option<String>,
     notice: Option<String>,
-    facts: Vec<Line>,
+    /// The keys and the details, as the page behind `?` shows them.
+    more: Vec<Line>,
     pane_height: usize,
+    /// The number of paragraphs at the end of the page that stand below the content, which scrolls.
+    pinned: usize,
     budget: HighlightBudget,
+}
+
+/// The settings of a page.
+pub(crate) fn page_options(options: &Options, now: Timestamp) -> PageOptions<'_> {
+    let Options { preview_lines, redactor, withheld, .. } = options;
+    PageOptions { preview_lines: *preview_lines, redactor, now, withheld }
 }
 
 /// Builds the whole page of a question and highlights its first lines.
@@ -91,8 +102,7 @@ pub(crate) fn prepare(
     now: Timestamp,
     budget: HighlightBudget,
 ) -> Page {
-    let page_options = PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now };
-    let page = Page::of(question, &page_options);
+    let page = Page::of(question, &page_options(options, now));
     page.highlight_until(Instant::now() + budget.first);
     (0..page.len(80).min(FIRST_LINES)).for_each(|at| drop(page.rows(at, 80)));
     page
@@ -108,9 +118,7 @@ impl Ui {
         size: (u16, u16),
         now: Timestamp,
     ) -> Self {
-        let page_options =
-            PageOptions { preview_lines: options.preview_lines, redactor: &options.redactor, now };
-        let page = Page::head(&question, &page_options);
+        let page = Page::head(&question, &page_options(options, now));
         let keys = Keys::new(page.offers.clone(), Renderer::Screen, Duration::ZERO);
         Self {
             question,
@@ -126,8 +134,9 @@ impl Ui {
             folded: BTreeSet::new(),
             search: None,
             notice: None,
-            facts: Vec::new(),
+            more: Vec::new(),
             pane_height: 1,
+            pinned: 0,
             budget: HighlightBudget::BRIEF,
         }
     }
@@ -197,11 +206,16 @@ impl Ui {
             }
             Effect::View => self.view = self.top,
             Effect::AskScope => self.view = Spot::default(),
+            Effect::AskRest => {
+                let LinesSeen { lines, of } = self.seen();
+                let unseen = of.saturating_sub(lines);
+                self.notice = Some(format!("{unseen} of {of} lines were not on screen yet"));
+            }
             // The chosen scope is in the window.
-            Effect::ScopeChosen(at) => self.view = Spot { at: 0, row: draw::scope_start(self, at) },
+            Effect::ScopeChosen(at) => self.view = Spot { at: 0, row: scope::scope_start(self, at) },
             Effect::Facts => {
                 self.view = Spot::default();
-                self.facts = self.facts_and_keys();
+                self.more = more_lines(&self.page, Renderer::Screen, self.room());
             }
             Effect::Member { .. } => {
                 let kept = self.keys.kept().to_vec();
@@ -210,7 +224,7 @@ impl Ui {
             Effect::Redraw => {
                 self.notice = None;
                 if let Screen::View(Document::Facts, _) = self.keys.screen() {
-                    self.facts = self.facts_and_keys();
+                    self.more = more_lines(&self.page, Renderer::Screen, self.room());
                 }
             }
             Effect::Ready | Effect::NotYet | Effect::Echo(_) | Effect::Erase(_) | Effect::AskReason => {}
@@ -280,8 +294,8 @@ impl Ui {
         } else if self.is_whole() {
             let room = self.room();
             self.keys.mark_content_shown();
-            if self.watched.contains(self.page.len(room).saturating_sub(1)) {
-                self.keys.mark_end_seen();
+            if self.watched.count() == self.page.len(room) {
+                self.keys.mark_all_seen();
             }
             let mut musts = self.page.must_see(room).into_iter().flatten();
             if musts.all(|at| self.watched.contains(at)) {
@@ -296,7 +310,7 @@ impl Ui {
             Screen::View(Document::Facts, _) => self.scroll_facts(key),
             Screen::View(Document::All, _) => self.scroll_view(key),
             Screen::Scope(marked) => self.scroll_scopes(key, *marked),
-            Screen::Question | Screen::Reason(_) | Screen::Args(_) => self.scroll_pane(key),
+            Screen::Question | Screen::Rest | Screen::Reason(_) | Screen::Args(_) => self.scroll_pane(key),
         }
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn withdrawal_line(question: &Question, cause: Cause, redactor: &Reda
 fn decision_words(decision: &ApprovalDecision) -> &'static str {
     match (decision.approved, decision.remember, decision.stop) {
         (true, _, _) if decision.edited_args.is_some() => "edited, to be checked again",
+        (true, ApprovalScope::None, _) if decision.rest_unseen => "approved once, without seeing the rest",
         (true, ApprovalScope::None, _) => "approved once",
         (true, ApprovalScope::Session, _) => "approved for the session",
         (true, ApprovalScope::Pattern, _) => "approved for the session, wider scope",
@@ -102,9 +103,9 @@ fn decision_words(decision: &ApprovalDecision) -> &'static str {
 pub(crate) fn notice_words(notice: Notice) -> &'static str {
     match notice {
         Notice::Several => "several keys at once or pasted text decide nothing",
-        Notice::SeeTheEnd => "the end was not on screen yet: view all with [v] first",
+        Notice::SeeAll => "a part was not on screen yet: scroll down, or view all with v first",
         Notice::SeeAllParts => {
-            "a part that you must see was not on screen yet: scroll down, or view all with [v] first"
+            "a part that you must see was not on screen yet: scroll down, or view all with v first"
         }
         Notice::NotTheWord => "wrong word: type it again from the start",
         Notice::NoSuchNumber => "no request has that number",

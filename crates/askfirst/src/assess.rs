@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::call::ApprovalContext;
 use crate::presentation::ApprovalPresentation;
-use crate::request::{ApprovalRequest, Fact};
+use crate::request::{Action, ApprovalRequest, Fact};
 use crate::verdict::Because;
 use crate::words::Risk;
 
@@ -89,6 +89,8 @@ impl Assessment {
 /// The content that a person sees for a call, and the state that it depends on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shown {
+    /// What the call does. If the config has a description of its own, this becomes a fact.
+    pub action: Option<Action>,
     /// The content.
     pub presentation: Option<ApprovalPresentation>,
     /// More facts, found while the content was built.

@@ -50,6 +50,9 @@ pub struct ApprovalDecision {
     /// The origin of the decision.
     #[serde(default = "person")]
     pub cause: Cause,
+    /// Whether the person chose to approve without seeing the whole request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rest_unseen: bool,
     /// Whether the decision also stops the whole run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop: bool,
@@ -70,6 +73,7 @@ impl ApprovalDecision {
             note: None,
             edited_args: None,
             cause,
+            rest_unseen: false,
             stop: false,
         }
     }

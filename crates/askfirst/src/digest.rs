@@ -158,6 +158,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         id: _,
         tool_name,
         description,
+        action,
         args,
         payload,
         same,
@@ -173,7 +174,7 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         approval,
     } = request;
     let mut digest = ValueHasher::default();
-    digest.short(&(call_id, tool_name, same, facts, group_id, caller, risk));
+    digest.short(&(call_id, tool_name, action, same, facts, group_id, caller, risk));
     digest.short(&(definition, patterns, deadline, exclude_keys, approval));
     digest.text(description);
     digest.map(args);

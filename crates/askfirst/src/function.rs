@@ -13,7 +13,7 @@ use crate::assess::{ApprovalAware, Assessment, Shown};
 use crate::call::{ApprovalContext, ToolDefinition};
 use crate::json::Args;
 use crate::presentation::ApprovalPresentation;
-use crate::request::{ApprovalRequest, Template, simple_approval_request};
+use crate::request::{Action, ApprovalRequest, Template, simple_approval_request};
 use crate::toolset::{BoxFuture, Invocation, ToolError, Toolset};
 use crate::words::Risk;
 
@@ -24,6 +24,7 @@ type FromArgs<T> = Arc<dyn Fn(&Args) -> T + Send + Sync>;
 #[derive(Clone, Default)]
 pub struct ApprovalSpec {
     description: Option<FromArgs<String>>,
+    action: Option<FromArgs<Action>>,
     exclude_keys: Vec<String>,
     payload: Option<FromArgs<Value>>,
     presentation: Option<FromArgs<ApprovalPresentation>>,
@@ -37,7 +38,8 @@ impl ApprovalSpec {
     #[must_use]
     pub fn description(mut self, text: &str) -> Self {
         let (template, exclude) = (Template::new(text), self.exclude_keys.clone());
-        self.description = Some(Arc::new(move |args| template.fill(args, &exclude)));
+        self.action = Some(Arc::new(move |args| template.action(args, &exclude)));
+        self.description = None;
         self
     }
 
@@ -45,6 +47,7 @@ impl ApprovalSpec {
     #[must_use]
     pub fn description_with(mut self, f: impl Fn(&Args) -> String + Send + Sync + 'static) -> Self {
         self.description = Some(Arc::new(f));
+        self.action = None;
         self
     }
 
@@ -81,12 +84,15 @@ impl ApprovalSpec {
     }
 
     fn request(&self, call: &ApprovalContext) -> ApprovalRequest {
-        let description = self.description.as_ref().map(|f| f(&call.args));
+        let action = self.action.as_ref().map(|f| f(&call.args));
+        let filled = action.as_ref().map(Action::to_string);
+        let description = filled.or_else(|| self.description.as_ref().map(|f| f(&call.args)));
         let mut request =
             simple_approval_request(&call.tool_name, &call.args, description.as_deref(), &self.exclude_keys);
         if let Some(payload) = &self.payload {
             request.payload = payload(&call.args);
         }
+        request.action = action;
         request.risk = self.risk;
         request
     }

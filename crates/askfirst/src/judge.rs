@@ -34,6 +34,9 @@ pub struct Judgement<'a> {
     permit_taken: Cell<bool>,
 }
 
+/// The built-in rule for names that a glob does not cover.
+const GUARDED_NAME: &str = "guarded name";
+
 #[derive(Debug)]
 enum Reason<'a> {
     Rule(&'a Because),
@@ -112,7 +115,7 @@ fn apply_main_rules<'a>(
     {
         let approval = Approval::Required;
         return judgement
-            .with(approval, Reason::BuiltIn("guarded name", "asks unless the config names it exactly"));
+            .with(approval, Reason::BuiltIn(GUARDED_NAME, "asks unless the config names it exactly"));
     }
     if own.is_some() {
         return judgement.with_own_view(own);
@@ -309,27 +312,48 @@ impl<'a> Judgement<'a> {
             return None;
         }
         let exclude = self.exclude_keys();
+        // The owner described the tool as it was, so the words may not fit a tool that changed.
+        let is_settled = self.assessment.unsettled.is_none() && self.override_request.is_none();
         let description = self.matching_cases().find_map(|case| case.description.as_ref());
         let mut request = match self.given_request() {
             Some(given) => self.without_excluded(given.clone(), &exclude),
             None => without_args(&self.call.tool_name, &self.call.args, None, &exclude),
         };
-        if let Some(template) = description.filter(|_| self.override_request.is_none()) {
-            request.description = template.fill(&self.call.args, &exclude);
+        if let Some(template) = description.filter(|_| is_settled) {
+            let action = template.action(&self.call.args, &exclude);
+            request.description = action.to_string();
+            request.action = Some(action).filter(|_| !request.description.trim().is_empty());
         }
         request.exclude_keys = exclude;
         request.complete(self.call);
         request.approval = self.approval;
         request.risk = self.least_risk(request.risk);
-        if let Some(first) = self.reasons().next() {
-            request.facts.insert(0, Fact::new("rule", first.because().to_string()));
-        }
         for fact in &self.assessment.facts {
             if !request.facts.contains(fact) {
                 request.facts.push(fact.clone());
             }
         }
+        self.add_reason(&mut request.facts);
         Some(request)
+    }
+
+    /// Adds the deciding reason to the facts: `why` as a sentence, and `rule` as it stands in the config.
+    fn add_reason(&self, facts: &mut Vec<Fact>) {
+        let Some(first) = self.reasons().next() else { return };
+        let rules: Vec<String> = match first {
+            Reason::Tool(_) => self.assessment.because.iter().map(Because::to_string).collect(),
+            Reason::Rule(_)
+            | Reason::Default(..)
+            | Reason::BuiltIn(..)
+            | Reason::Override(_)
+            | Reason::Unsettled(_) => vec![first.because().to_string()],
+        };
+        facts.splice(0..0, rules.into_iter().map(|rule| Fact::new("rule", rule)));
+        let tool_says_why = matches!(first, Reason::Tool(_)) && facts.iter().any(|fact| fact.label == "why");
+        if !tool_says_why {
+            facts.retain(|fact| fact.label != "why");
+            facts.insert(0, Fact::new("why", first.sentence(&self.assessment.because)));
+        }
     }
 
     /// Removes the keys that the config excludes from a given request.
@@ -393,6 +417,27 @@ impl<'a> Judgement<'a> {
 }
 
 impl Reason<'_> {
+    /// Says in one sentence why the call needs approval, with the file and line of the rule.
+    fn sentence(&self, tool_rules: &[Because]) -> String {
+        match self {
+            Self::Rule(rule) => rule.after(&format!("`{}` says `{}`", rule.rule, rule.text)),
+            Self::Default(approval, Some(rule)) => {
+                rule.after(&format!("`default_approval` is `{approval}`, and no rule says otherwise"))
+            }
+            Self::Default(..) => "no rule covers this tool".to_owned(),
+            Self::Tool(_) => match tool_rules {
+                [rule, ..] => rule.after(&format!("`{}` says `{}`", rule.rule, rule.text)),
+                [] => "this tool asks for approval on its own".to_owned(),
+            },
+            Self::BuiltIn(rule, text) if *rule == GUARDED_NAME => {
+                format!("a tool of this name {text}")
+            }
+            Self::BuiltIn(_, text) => (*text).to_owned(),
+            Self::Override(_) => "the program that uses askfirst asks".to_owned(),
+            Self::Unsettled(why) => (*why).to_owned(),
+        }
+    }
+
     fn because(&self) -> Because {
         match self {
             Self::Rule(because) | Self::Default(_, Some(because)) => (*because).clone(),

@@ -96,7 +96,7 @@ pub use policy::{Case, NeedsApproval, OverrideVerdict, Policy, Rules, SandboxSta
 #[doc(hidden)]
 pub use policy::{Needs, Walls};
 pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
-pub use request::{ApprovalRequest, Fact, simple_approval_request};
+pub use request::{Action, ActionPart, ApprovalRequest, Fact, simple_approval_request};
 pub use toolset::{Invocation, Outcome, ToolError, Toolset};
 pub use verdict::{Because, Refusal, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};

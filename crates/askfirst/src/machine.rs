@@ -24,7 +24,7 @@ pub use crate::question::{
 };
 #[doc(hidden)]
 pub use crate::question::{Audience as Somebody, LinesSeen as Seen, PresenterId as ShownBy};
-use crate::request::ApprovalRequest;
+use crate::request::{ApprovalRequest, Fact};
 use crate::words::{Approval, Cause, Mode, Timestamp};
 use waiting::{OriginalContent, PendingQuestion, WaitingCall, WaitingRequest, invalid_answer, settle};
 
@@ -195,8 +195,11 @@ impl Machine {
         let deadline = self.time_out.map(|time| now.after(time));
         request.deadline = deadline;
         let group = request.group_id.clone();
-        let original =
-            OriginalContent { presentation: request.presentation.clone(), facts: request.facts.len() };
+        let original = OriginalContent {
+            action: request.action.clone(),
+            presentation: request.presentation.clone(),
+            facts: request.facts.len(),
+        };
         let (request, calls) = (Arc::new(request), vec![waiting_call]);
         let waiting = WaitingRequest { request, original, shown_by, calls, basis: None, shown: None };
         let same_group = self.queue.iter_mut().skip(first_new).find(|pending| {
@@ -233,6 +236,12 @@ impl Machine {
         for (member, shown) in pending.members.iter_mut().zip(shown) {
             member.discard_content();
             let request = Arc::make_mut(&mut member.request);
+            match (&request.action, shown.action) {
+                // The config's words are the headline, so the tool's own words become a fact.
+                (Some(_), Some(own)) => request.facts.push(Fact::new("does", own.to_string())),
+                (None, own) => request.action = own,
+                (Some(_), None) => {}
+            }
             request.presentation = request.presentation.take().or(shown.presentation);
             request.facts.extend(shown.facts);
             member.basis = shown.basis;

@@ -30,6 +30,62 @@ impl Fact {
     }
 }
 
+/// What a call does, in the words of its tool or of the config. It becomes the headline of the prompt.
+///
+/// ```
+/// let action = askfirst::Action::new("move ").value("a.md").words(" to ").value("b.md");
+/// assert_eq!(action.to_string(), "move a.md to b.md");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Action(Vec<ActionPart>);
+
+/// A part of an [`Action`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionPart {
+    /// Words of the tool or of the config.
+    Words(String),
+    /// A value from the call, such as a path. The agent may have written it, so a front end escapes it.
+    Value(String),
+}
+
+impl Action {
+    /// Creates an action that starts with these words.
+    #[must_use]
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(Vec::new()).words(words)
+    }
+
+    /// Adds words of the tool or of the config.
+    #[must_use]
+    pub fn words(mut self, words: impl Into<String>) -> Self {
+        self.0.push(ActionPart::Words(words.into()));
+        self
+    }
+
+    /// Adds a value from the call.
+    #[must_use]
+    pub fn value(mut self, value: impl Into<String>) -> Self {
+        self.0.push(ActionPart::Value(value.into()));
+        self
+    }
+
+    /// Returns the parts in order.
+    #[must_use]
+    pub fn parts(&self) -> &[ActionPart] {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            ActionPart::Words(text) | ActionPart::Value(text) => f.write_str(text),
+        })
+    }
+}
+
 /// A request for approval of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
@@ -43,6 +99,9 @@ pub struct ApprovalRequest {
     pub tool_name: String,
     /// A one-line summary of the call.
     pub description: String,
+    /// What the call does, if the tool or the config says so. Without it, the prompt names the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
     /// All arguments, as the call would run.
     #[serde(default)]
     pub args: Args,
@@ -96,6 +155,7 @@ impl ApprovalRequest {
             id: CallId::NONE,
             tool_name: tool_name.into(),
             description: description.into(),
+            action: None,
             args: Args::new(),
             payload,
             same: None,
@@ -141,6 +201,7 @@ impl ApprovalRequest {
             && self.definition == other.definition
             && self.approval == other.approval
             && self.description == other.description
+            && self.action == other.action
             && self.presentation == other.presentation
             && self.risk == other.risk
             && self.facts == other.facts
@@ -232,20 +293,26 @@ impl Template {
     /// Returns the text with the arguments filled in. A name without an argument stays unchanged.
     #[must_use]
     pub fn fill(&self, args: &Args, exclude_keys: &[String]) -> String {
+        self.action(args, exclude_keys).to_string()
+    }
+
+    /// Returns the text with the arguments filled in, as an action whose values are the arguments.
+    #[must_use]
+    pub fn action(&self, args: &Args, exclude_keys: &[String]) -> Action {
         let mut parts = self.0.split('{');
-        let mut text = parts.next().unwrap_or_default().to_owned();
+        let mut action = Action::new(parts.next().unwrap_or_default());
         for part in parts {
             let known = part.split_once('}').and_then(|(name, rest)| {
                 let value = args.get(name).filter(|_| !exclude_keys.iter().any(|key| key == name))?;
                 Some((value, rest))
             });
-            match known {
-                Some((Value::String(value), rest)) => text.extend([value, rest]),
-                Some((value, rest)) => text.extend([value.to_string().as_str(), rest]),
-                None => text.extend(["{", part]),
-            }
+            action = match known {
+                Some((Value::String(value), rest)) => action.value(value).words(rest),
+                Some((value, rest)) => action.value(value.to_string()).words(rest),
+                None => action.words(format!("{{{part}")),
+            };
         }
-        text
+        action
     }
 }
 

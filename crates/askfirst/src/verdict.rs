@@ -35,6 +35,33 @@ impl Because {
             (None, _) => self.rule.to_string(),
         }
     }
+
+    /// Returns a sentence with the file and line of the rule after it, if the rule comes from a file.
+    ///
+    /// Of a long path, only the end is in it, so that the sentence stays short. [`place`](Self::place) has all of it.
+    #[must_use]
+    pub fn after(&self, sentence: &str) -> String {
+        match (self.file.as_deref().map(end_of_path), self.line) {
+            (Some(file), Some(line)) => format!("{sentence} ({file}:{line})"),
+            (Some(file), None) => format!("{sentence} ({file})"),
+            (None, _) => sentence.to_owned(),
+        }
+    }
+}
+
+/// The longest name of a folder that a short path includes, in characters.
+const MAX_FOLDER: usize = 16;
+
+/// The name of a file, with its folder if that has a short name.
+fn end_of_path(path: &str) -> String {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    match (parts.next(), parts.next()) {
+        (None, _) => path.to_owned(),
+        (Some(_), None) if path.len() <= MAX_FOLDER => path.to_owned(),
+        (Some(folder), _) if folder.chars().count() <= MAX_FOLDER => format!("…/{folder}/{name}"),
+        (Some(_), _) => format!("…/{name}"),
+    }
 }
 
 impl std::fmt::Display for Because {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::ApprovalContext;
 use askfirst_config::Places;
+use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::pipeline::next_call_id;
 use askfirst_runtime::tools::catalog::redactor;
@@ -13,18 +14,22 @@ use askfirst_runtime::tools::catalog::redactor;
 use crate::args::{Common, ModeFlags};
 use crate::commands::run::live::{Audience, LiveRows};
 use crate::exit::Exit;
-use crate::session::{end_commands, open, read_config};
+use crate::session::{FrontEnd, end_commands, open, read_config};
 
 /// The maximum size of the arguments, in bytes.
 const MAX_ARGS: u64 = 16 << 20;
+
+/// The session ends with its one call, so an answer for the session does nothing, and there is no run to stop.
+const CALL: FrontEnd =
+    FrontEnd { name: "call", withheld: &[Choice::Session, Choice::NoSession, Choice::Stop] };
 
 /// Runs one call.
 pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow::Result<Exit> {
     let args = parse_args(args)?;
     let config = read_config(common)?;
     let live = Arc::new(LiveRows::new(Audience::Program, Arc::new(redactor(&config)?)));
-    let builder = Session::builder(config).front_end("call").observe(Arc::clone(&live) as _);
-    let session = open(builder, common, mode, &Places::from_env().state, |_, terminal| terminal)?;
+    let builder = Session::builder(config).observe(Arc::clone(&live) as _);
+    let session = open(&CALL, builder, common, mode, &Places::from_env().state, |_, terminal| terminal)?;
     let call = ApprovalContext { id: next_call_id(), ..ApprovalContext::new(tool, args) };
     let call = Arc::new(call);
     live.expect([(1, &call)]);

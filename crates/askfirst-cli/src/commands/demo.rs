@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::args::{Common, ModeFlags};
 use crate::exit::Exit;
 use crate::print::{err, out, print_wrapped};
-use crate::session::{open, read_config_in};
+use crate::session::{FrontEnd, open, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
 
@@ -73,11 +73,11 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let about = "A scripted agent works on notes in a scratch folder. Every call goes through askfirst, and programs \
         run in an OS sandbox if this machine has one.";
     print_wrapped("", about);
-    let keys = "y yes, n no, s yes for this session, r no with a reason, v view all, ? facts and keys, q stop. Keys \
-        count once the last line says `ready:`.";
+    let keys = "y yes, n no, s yes for this session, r no with a reason, ? more keys and details. Keys count once \
+        the last line says `ready:`.";
     print_wrapped("Keys: ", keys);
-    let builder = Session::builder(config).front_end("demo");
-    let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
+    let front_end = FrontEnd { name: "demo", withheld: &[] };
+    let session = open(&front_end, Session::builder(config), common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
     for step in script() {
         if session.tools.controller().is_stopped() {

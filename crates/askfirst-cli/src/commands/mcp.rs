@@ -28,7 +28,7 @@ use crate::asking::{self, Asker};
 use crate::exit::Exit;
 use crate::print::err;
 use crate::servers;
-use crate::session::{listen, open, read_config};
+use crate::session::{FrontEnd, listen, open, read_config};
 
 /// How often a client that waits for a person gets a progress notification.
 const BEAT: Duration = Duration::from_secs(5);
@@ -276,12 +276,12 @@ impl GatewaySession {
             elicit = asked.elicit;
             asked.approver
         };
-        let builder = Session::builder(config).front_end("mcp").wrap_tools(|tools, _| {
+        let builder = Session::builder(config).wrap_tools(|tools, _| {
             let tools = Arc::new(KnownTools::new(tools));
             known = Some(Arc::clone(&tools));
             tools
         });
-        let session = open(builder, common, mode, &state, ask)?;
+        let session = open(&FrontEnd { name: "mcp", withheld: &[] }, builder, common, mode, &state, ask)?;
         let known = known.context("the tools are missing")?;
         let listening = listen(&session, &state);
         Ok(Self { session, policy, state, elicit, known, _listening: listening })

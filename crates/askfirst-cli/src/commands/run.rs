@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::args::{Common, ModeFlags};
 use crate::commands::decide::{Read, parse, read_line};
 use crate::exit::Exit;
-use crate::session::{end_commands, ended_by, listen, open, read_config};
+use crate::session::{FrontEnd, end_commands, ended_by, listen, open, read_config};
 use live::{Audience, CallSummary, LiveRows};
 
 /// How long a batch waits for its next line.
@@ -64,9 +64,12 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     let redactor = Arc::new(redactor(&config)?);
     let audience = if common.json { Audience::Program } else { Audience::Person };
     let live = Arc::new(LiveRows::new(audience, Arc::clone(&redactor)));
-    let builder = Session::builder(config).front_end("run").observe(Arc::clone(&live) as _);
+    let builder = Session::builder(config).observe(Arc::clone(&live) as _);
     let state = Places::from_env().state;
-    let session = open(builder, common, mode, &state, |_, terminal| terminal)?;
+    let session =
+        open(&FrontEnd { name: "run", withheld: &[] }, builder, common, mode, &state, |_, terminal| {
+            terminal
+        })?;
     let _listening = listen(&session, &state);
     let run = ActiveRun { session: &session, common, redactor, live };
     let exit = run.calls(&lines_of(input));

@@ -14,7 +14,7 @@ use crate::args::{ApproverChoice, Common, ListenFlags, ModeFlags};
 use crate::asking::{self, Asker};
 use crate::commands::mcp::http::front;
 use crate::exit::Exit;
-use crate::session::{end_commands, listen, open, read_config};
+use crate::session::{FrontEnd, end_commands, listen, open, read_config};
 
 /// Serves the client that started this process, or all clients that connect to an address.
 pub fn serve(
@@ -32,13 +32,13 @@ pub fn serve(
         elicit = asked.elicit;
         asked.approver
     };
-    let builder = Session::builder(read_config(common)?).front_end("serve").wrap_tools(|tools, launcher| {
+    let builder = Session::builder(read_config(common)?).wrap_tools(|tools, launcher| {
         let launcher = Arc::clone(launcher);
         let tools = Arc::new(Running::new(tools).ended_by(move || launcher.stop()));
         running = Some(Arc::clone(&tools));
         tools
     });
-    let session = open(builder, common, mode, &state, ask)?;
+    let session = open(&FrontEnd { name: "serve", withheld: &[] }, builder, common, mode, &state, ask)?;
     let _listening = listen(&session, &state);
     let running = running.context("the tools are missing")?;
     let (tools, allowed) = (Arc::new(session.tools.clone()), allowed(&session.config));

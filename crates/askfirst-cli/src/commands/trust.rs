@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use askfirst::record::{Record, TrustRecord};
-use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
+use askfirst::{Action, Approval, ApprovalPresentation, ApprovalRequest, Fact, Mode, PresentationKind, Risk};
 use askfirst_config::{Layer, LoadOptions, PROJECT_FILE, Places, trust as trusting};
+use askfirst_display::Choice;
 use askfirst_runtime::ApprovalController;
 use askfirst_runtime::tools::catalog::redactor;
 use askfirst_terminal::{Options, Style, TerminalApprover};
@@ -13,7 +14,7 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::out;
-use crate::session::{log_action, read_config};
+use crate::session::{log_action, notify, read_config};
 
 /// Asks at the terminal whether to trust the project's config.
 pub fn trust(common: &Common) -> anyhow::Result<Exit> {
@@ -34,7 +35,7 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
     let text = trusting::read_text(&file.path, file.digest)?;
     let loosens = trusting::loosens(&config, &with);
     let said = if loosens.is_empty() { "It loosens nothing.".to_owned() } else { loosens.join("\n") };
-    let mut facts = vec![Fact::new("config", file.path.display().to_string())];
+    let mut facts = Vec::new();
     let presentation = match trusting::trusted_text(&places, &file.path) {
         None => ApprovalPresentation::new(PresentationKind::Text, said),
         Some(before) => {
@@ -48,22 +49,27 @@ pub fn trust(common: &Common) -> anyhow::Result<Exit> {
         approval: Approval::Human,
         risk: Risk::High,
         facts,
+        action: Some(Action::new("trust ").value(file.path.display().to_string())),
         args: [("file".to_owned(), json!(file.path)), ("digest".to_owned(), json!(file.digest))]
             .into_iter()
             .collect(),
         ..ApprovalRequest::new("trust", "", json!({"digest": file.digest}))
     };
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
-    let options = Options { style, preview_lines: usize::MAX, redactor: Arc::new(redactor(&config)?) };
+    let options = Options {
+        style,
+        preview_lines: usize::MAX,
+        redactor: Arc::new(redactor(&config)?),
+        notify: notify(config.main.notify),
+        front_end: "trust".to_owned(),
+        // There are no arguments to edit, no agent that reads a reason, and no run to stop.
+        withheld: vec![Choice::Edit, Choice::Reason, Choice::Stop],
+    };
     let controller = ApprovalController::setup(Mode::Interactive)
         .approver(Arc::new(TerminalApprover::new(options)))
         .build();
     let decision = controller.request_approval_sync(request);
-    if decision.edited_args.is_some() {
-        out("not trusted: the arguments were edited, not the config; hint: edit the file, then trust it");
-        return Ok(Exit::of_cause(askfirst::Cause::Person));
-    }
-    if !decision.approved {
+    if !decision.approved || decision.edited_args.is_some() {
         out(&format!("not trusted ({})", decision.cause));
         return Ok(Exit::of_cause(decision.cause));
     }

@@ -16,6 +16,7 @@ use signal_hook::iterator::Signals;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::err;
+use crate::session::notify;
 
 /// Answers requests until a signal arrives or the terminal is closed.
 pub fn watch(common: &Common) -> anyhow::Result<Exit> {
@@ -50,7 +51,14 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
 /// Builds a prompt that redacts secrets and checks edited arguments like the session that asks.
 fn prompt(style: Style, look: &DisplaySettings, takes: Takes) -> Option<Arc<dyn Approver>> {
     let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
-    let options = Options { style, preview_lines: look.preview_lines, redactor: Arc::new(redactor) };
+    let options = Options {
+        style,
+        preview_lines: look.preview_lines,
+        redactor: Arc::new(redactor),
+        notify: notify(look.notify),
+        front_end: "watch".to_owned(),
+        withheld: Vec::new(),
+    };
     let schemas = Schemas::new(move |tool| takes.of(tool));
     Some(Arc::new(TerminalApprover::new(options).with_schemas(schemas)))
 }

@@ -53,7 +53,7 @@ impl Terminal {
         let mut command = Command::new("setsid");
         command.args(["--ctty", "--wait", program]).args(args);
         command.current_dir(place.path()).env("TERM", "xterm").env("NO_COLOR", "1");
-        command.env_remove("VISUAL").env_remove("EDITOR").envs(env.iter().copied());
+        command.env_remove("VISUAL").env_remove("EDITOR").env_remove("VTE_VERSION").envs(env.iter().copied());
         command.stdin(side()).stdout(side()).stderr(side());
         place.alone(&mut command);
         let child = command.spawn().unwrap();
@@ -97,6 +97,14 @@ impl Terminal {
         let page = self.wait_for("ready:");
         self.type_keys(key);
         page
+    }
+
+    /// Answers yes for the session: once to see what that covers, and once more to approve it. Returns the two pages.
+    pub(crate) fn approve_for_session(&mut self) -> String {
+        let question = self.press("s");
+        let scope = self.press("s");
+        self.wait_for("approved for the session");
+        format!("{question}\n{scope}")
     }
 
     /// Types keys at once, without waiting for the prompt.
@@ -151,9 +159,8 @@ fn session_answer_is_listed_and_revoked_during_a_run() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "one", "two", "one"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
-    let page = terminal.press("s");
-    assert!(page.contains("echo -- one") && page.contains("default_approval"), "{page}");
-    terminal.wait_for("approved for the session");
+    let page = terminal.approve_for_session();
+    assert!(page.contains("run: echo -- one") && page.contains("no rule covers this tool"), "{page}");
     // The second, equal call runs without asking. While the third waits, the test lists and revokes the first answer.
     terminal.wait_for("echo -- two");
     let (code, listed, complaint) = place.run(&["memory", "--json"]);
@@ -186,8 +193,7 @@ fn revocation_that_cannot_be_logged_does_not_happen() {
     let place = Place::new(CONFIG);
     calls(&place, &["one", "two"]);
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
-    terminal.press("s");
-    terminal.wait_for("approved for the session");
+    terminal.approve_for_session();
     terminal.wait_for("echo -- two");
     let memory = || serde_json::from_str::<serde_json::Value>(&place.run(&["memory", "--json"]).1).unwrap();
     let sessions = memory();
@@ -297,10 +303,16 @@ fn project_trust_needs_a_person_and_ends_on_a_change() {
     assert!(page.contains("lookup"), "what it loosens is shown: {page}");
     assert_eq!(terminal.end().0, 4);
     assert_eq!(verdict(), "ask");
+    // There are no arguments to edit, no agent to read a reason, and no run to stop.
     let mut terminal =
         Terminal::with(&place, &["trust"], &[("EDITOR", "sed -i s/askfirst.yaml/other.yaml/")]);
-    terminal.press("e");
-    assert_eq!(terminal.end().0, 4, "an edited request is another request");
+    for key in ["e", "r", "s", "q"] {
+        let page = terminal.press(key);
+        assert!(!page.contains("because") && !page.contains("this session"), "{page}");
+        terminal.wait_for("[not yet]");
+    }
+    terminal.press("n");
+    assert_eq!(terminal.end().0, 4, "a key that is not offered does nothing");
     assert_eq!(verdict(), "ask");
     // What cannot be logged does not happen.
     let log = place.path().join("state/askfirst/ledger.jsonl");

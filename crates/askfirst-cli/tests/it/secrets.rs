@@ -55,9 +55,8 @@ fn memory_redacts_the_secrets_of_each_sessions_config() {
     let lines = [line("correct horse"), line("battery staple")].join("\n");
     std::fs::write(place.path().join("calls.jsonl"), lines).unwrap();
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
-    terminal.press("s");
-    terminal.wait_for("approved for the session");
-    terminal.wait_for("approval needed");
+    terminal.approve_for_session();
+    terminal.wait_for("battery staple");
     for words in [&["memory"][..], &["memory", "--json"]] {
         let (_, out, err) = place.run(words);
         assert!(out.contains("asks"), "{out}{err}");

@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::keys::{KEYS, ValueKind};
 use super::node::{Node, Position, Source, Value};
 use super::scalar;
-use super::settings::{OnDenial, Origin, Settings, SyncRule};
+use super::settings::{Notify, OnDenial, Origin, Settings, SyncRule};
 
 /// The source of a config, which decides how unknown keys of a tool are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,11 @@ impl ConfigReader<'_> {
             _ => OnDenial::Return,
         };
         settings.ledger.is_set = root.entry("ledger").is_some();
+        settings.notify = match text(root.at(&["prompt", "notify"])) {
+            Some("bell") => Notify::Bell,
+            Some("off") => Notify::Off,
+            _ => Notify::Auto,
+        };
         settings.ledger.sync = match text(root.at(&["ledger", "sync"])) {
             Some("always") => SyncRule::Always,
             _ => SyncRule::Asked,

@@ -12,7 +12,11 @@ fn parsed(mut value: Value, command: &str) -> (Option<CommandRows>, Map<String, 
 }
 
 fn texts(parts: &CommandRows) -> Vec<String> {
-    let paragraphs = parts.paragraphs(&mut EscapeCounter::default(), |_, text| text.to_owned());
+    texts_with(parts, "")
+}
+
+fn texts_with(parts: &CommandRows, why: &str) -> Vec<String> {
+    let paragraphs = parts.paragraphs(why, &mut EscapeCounter::default(), |_, text| text.to_owned());
     paragraphs.iter().flat_map(|paragraph| paragraph.wrap(70)).map(|line| line.text()).collect()
 }
 
@@ -34,19 +38,19 @@ fn every_program_and_redirection_has_its_row() {
     assert_eq!(
         texts(&parts),
         [
-            "in       /home/me",
-            "allow    git add -A  · rule 2",
-            "ask      sudo rm -rf x",
-            "deny     > out  · outside of every root",
-            "warning  sudo  · runs as another user",
+            "  git add -A      rule 2",
+            "▲ sudo rm -rf x",
+            "▲ > out           outside of every root",
+            "▲ sudo            runs as another user",
         ]
     );
+    assert_eq!(parts.folder(), Some("/home/me"));
     assert_eq!(parts.tones, [(14..18, Tone::Warning)]);
     assert_eq!(left.keys().collect::<Vec<_>>(), ["more"]);
 }
 
 #[test]
-fn reason_in_a_row_is_not_repeated() {
+fn reason_in_a_row_or_below_is_not_repeated() {
     let metadata = json!({
         "rows": [
             {"text": "touch a", "verdict": "ask", "why": "it writes `a`; no rule allows it"},
@@ -63,19 +67,43 @@ fn reason_in_a_row_is_not_repeated() {
     assert_eq!(
         texts(&parts),
         [
-            "in       /home/me",
-            "ask      touch a  · it writes `a`; no rule allows it",
-            "allow    ls  · it only looks",
-            "warning  touch  · it writes `a`",
-            "warning  touch a  · it writes",
+            "▲ touch a   it writes `a`; no rule allows it",
+            "  ls        it only looks",
+            "▲ touch     it writes `a`",
+            "▲ touch a   it writes",
         ]
     );
-    let shows = |label: &str, text: &str| parts.shows(&Fact::new(label, text));
-    assert!(
-        shows("why", "it writes `a`") && shows("why", "no rule allows it") && shows("folder", "/home/me")
-    );
-    assert!(!shows("why", "it writes") && !shows("why", "it only looks") && !shows("folder", "/home"));
-    assert!(!shows("network", "it writes `a`"));
+    let why = "no rule allows it (askfirst.yaml:9)";
+    assert_eq!(texts_with(&parts, why)[0], "▲ touch a   it writes `a`");
+    assert!(!parts.is_explained_by(why));
+    assert!(parts.is_explained_by("it writes `a`; no rule allows it"));
+}
+
+#[test]
+fn long_program_stands_out_of_the_column_of_reasons() {
+    let long = "x".repeat(50);
+    let metadata = json!({"rows": [
+        {"text": long, "verdict": "allow", "why": "this command only reads"},
+        {"text": "ls", "verdict": "allow", "why": "this command only reads"},
+    ]});
+    let parts = parsed(metadata, "").0.unwrap();
+    assert_eq!(texts(&parts)[1], "  ls   only reads");
+    let drawn = texts(&parts).join("");
+    assert!(drawn.contains("   only reads") && drawn.contains(&long), "{drawn}");
+}
+
+#[test]
+fn single_program_is_the_whole_command_and_nothing_else() {
+    let row = json!({"text": "rm a", "verdict": "ask", "why": "no rule"});
+    let is_single = |metadata: Value| parsed(metadata, "rm a").0.unwrap().is_single("rm a");
+    assert!(is_single(json!({"rows": [row]})));
+    assert!(is_single(json!({"rows": [row], "must_see": [{"start": 0, "end": 4, "why": "x"}]})));
+    assert!(!is_single(json!({"rows": [row, row]})));
+    assert!(!is_single(json!({"rows": []})));
+    assert!(!is_single(json!({"rows": [row], "must_see": [{"start": 0, "end": 2, "why": "x"}]})));
+    let redirection = json!({"text": "> out", "verdict": "allow", "why": ""});
+    assert!(!is_single(json!({"rows": [row], "redirections": [redirection]})));
+    assert!(!is_single(json!({"rows": [{"text": "rm", "verdict": "ask", "why": ""}]})));
 }
 
 #[test]
@@ -117,9 +145,9 @@ fn must_see_parts_are_placed_in_the_masked_command() {
     assert_eq!(
         texts(&parts),
         [
-            "warning  rm -rf notes2  · a",
-            "warning  ‹secret: token, 6 characters›; rm  · b",
-            "warning  export  · c",
+            "▲ rm -rf notes2                       a",
+            "▲ ‹secret: token, 6 characters›; rm   b",
+            "▲ export                              c",
         ]
     );
     let toned: Vec<&str> =

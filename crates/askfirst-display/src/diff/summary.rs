@@ -104,9 +104,20 @@ impl Tally {
         }
     }
 
+    /// The number of changed lines.
+    pub(super) fn count(&self) -> String {
+        let lines = |number: usize| format!("{number} {}", plural(number, "line"));
+        match (self.added, self.removed) {
+            (added, removed) if added == removed => format!("{} changed", lines(added)),
+            (added, 0) => format!("{} added", lines(added)),
+            (0, removed) => format!("{} removed", lines(removed)),
+            (added, removed) => format!("{} added, {removed} removed", lines(added)),
+        }
+    }
+
+    /// The changes that color cannot show.
     pub(super) fn words(&self) -> Vec<String> {
-        let lines = plural(self.added, "line");
-        let mut words = vec![format!("{} {lines} added, {} removed", self.added, self.removed)];
+        let mut words = Vec::new();
         let mut say = |text: String| words.push(text);
         match (self.blocks, self.only_ends, self.only_blanks) {
             (0, _, _) => {}

@@ -61,24 +61,27 @@ fn wide_screen_shows_both_sides_of_a_diff() {
 
 #[test]
 fn diff_summary_names_changes_that_color_cannot_show() {
-    let words = |diff: &str| Diff::new(diff.to_owned()).words().join("; ");
-    assert_eq!(words(DIFF), "2 lines added, 2 removed");
-    assert_eq!(
-        words("@@ -1 +1 @@\n-a\n+a\r\n"),
-        "1 line added, 1 removed; only line endings change (LF, CRLF)"
-    );
-    assert_eq!(words("@@ -1 +1 @@\n-a b\n+a  b\n"), "1 line added, 1 removed; only whitespace changes");
+    let words = |diff: &str| {
+        let diff = Diff::new(diff.to_owned());
+        std::iter::once(diff.count()).chain(diff.words()).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(words(DIFF), "2 lines changed");
+    assert_eq!(words("@@ -1 +1,3 @@\n a\n+b\n+c\n"), "2 lines added");
+    assert_eq!(words("@@ -1,3 +1 @@\n-a\n-b\n c\n"), "2 lines removed");
+    assert_eq!(words("@@ -1 +1,2 @@\n-a\n+b\n+c\n"), "2 lines added, 1 removed");
+    assert_eq!(words("@@ -1 +1 @@\n-a\n+a\r\n"), "1 line changed; only line endings change (LF, CRLF)");
+    assert_eq!(words("@@ -1 +1 @@\n-a b\n+a  b\n"), "1 line changed; only whitespace changes");
     assert_eq!(
         words("@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n"),
-        "1 line added, 1 removed; the newline at end of file is removed"
+        "1 line changed; the newline at end of file is removed"
     );
     assert_eq!(
         words("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"),
-        "0 lines added, 0 removed; file mode changes from 100644 (regular file) to 100755 (executable)"
+        "0 lines changed; file mode changes from 100644 (regular file) to 100755 (executable)"
     );
     assert_eq!(
         words("diff --git a/x b/x\nnew file mode 120000\n@@ -0,0 +1 @@\n+/etc/passwd\n"),
-        "1 line added, 0 removed; new file: 120000 (symlink)"
+        "1 line added; new file: 120000 (symlink)"
     );
 }
 

@@ -1,31 +1,21 @@
-//! The sections of one request: the agent's description, the facts, the presentation and the arguments.
+//! The content of one request: the presentation and the arguments.
 
 use std::sync::Arc;
 
-use askfirst::{Approval, ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
+use askfirst::{ActionPart, ApprovalPresentation, ApprovalRequest, Args, Fact, PresentationKind};
 use serde_json::Value;
 
+use super::context::why_of;
+use super::headline::lines_of;
 use super::lines::{Body, LinePrefix, TextBody};
-use super::{PageBuilder, SectionRole, plural, warning};
+use super::{PageBuilder, Place, SectionRole, plural};
 use crate::command::{CommandRows, RowText};
 use crate::diff::{Diff, unified};
-use crate::escape::visible;
 use crate::highlight::Highlight;
 use crate::line::{Paragraph, Part};
 use crate::redact::MaskedText;
 use crate::text::{IndexedText, Source};
-use crate::tree::{LONG, Tree, above, below};
-
-/// The facts about a call to a worker, each with the arguments that may hold it.
-const WORKER_FACTS: [(&str, &[&str]); 4] = [
-    ("target", &["target", "worker", "name"]),
-    ("input", &["input", "input_data", "instructions", "task", "prompt", "message"]),
-    ("attachments", &["attachments", "files"]),
-    ("may use", &["tools", "toolsets", "allowed_tools", "permissions"]),
-];
-
-/// Facts that name a host or a program.
-const NAMES: [&str; 5] = ["host", "hosts", "program", "programs", "url"];
+use crate::tree::{LONG, Tree, below};
 
 /// Redacted content.
 struct Content {
@@ -34,11 +24,23 @@ struct Content {
     size: (usize, usize),
     /// For a command: the original text and the redacted text.
     command: Option<(String, MaskedText)>,
+    header: DiffHeader,
 }
+
+/// Whether a diff starts with the name of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DiffHeader {
+    Show,
+    Skip,
+}
+
+/// The longest command in lines that stands before the list of its programs.
+const MAX_SCRIPT: usize = 8;
 
 impl Content {
     fn new(written: &str, source: impl Into<Source>) -> Self {
-        Self { source: source.into(), size: (written.len(), lines(written)), command: None }
+        let size = (written.len(), lines(written));
+        Self { source: source.into(), size, command: None, header: DiffHeader::Show }
     }
 }
 
@@ -47,90 +49,39 @@ fn lines(text: &str) -> usize {
 }
 
 impl PageBuilder<'_> {
-    pub(super) fn add_claim(&mut self, request: &ApprovalRequest) {
-        if request.description.is_empty() {
-            return;
-        }
-        let text = self.clean_about(&request.args, &request.description);
-        let lines = self.counter.take(visible(&text));
-        let paragraphs = lines.into_iter().map(|pieces| Paragraph::new(Part::Claim, pieces)).collect();
-        self.add_section(SectionRole::Content, "agent says (not checked):", Body::Paragraphs(paragraphs));
-    }
-
-    pub(super) fn add_facts(&mut self, request: &ApprovalRequest) {
-        let mut paragraphs = Vec::new();
-        let rows = rows_of(request);
-        let is_shown = |fact: &&Fact| rows.as_ref().is_some_and(|rows| rows.shows(fact));
-        for fact in request.facts.iter().filter(|fact| !is_shown(fact)) {
-            let text = self.clean_fact(&request.args, fact);
-            paragraphs.extend(self.fact(&fact.label, &text));
-            if NAMES.contains(&fact.label.as_str()) {
-                paragraphs.extend(warning(host_or_program(&fact.label), &fact.text));
-            }
-        }
-        if matches!(request.tool_name.as_str(), "worker_call" | "worker_create") {
-            paragraphs.extend(self.worker_facts(request));
-        }
-        // The question itself shows that approval is required.
-        if request.approval != Approval::Required || paragraphs.is_empty() {
-            paragraphs.push(self.field(Part::Fact, "approval", request.approval.as_str()));
-        }
-        self.first = paragraphs.first().cloned();
-        self.add_section(SectionRole::MustSee, "facts:", Body::Paragraphs(paragraphs));
-    }
-
-    /// Draws a fact that is already redacted.
-    fn fact(&mut self, label: &str, text: &str) -> Vec<Paragraph> {
-        if !text.contains('\n') {
-            return vec![self.redacted_field(Part::Fact, label, text)];
-        }
-        let mut paragraphs = vec![self.redacted_field(Part::Fact, label, "")];
-        let lines = self.counter.take(visible(text));
-        paragraphs.extend(lines.into_iter().map(|pieces| Paragraph::indented(Part::Fact, 2, pieces)));
-        paragraphs
-    }
-
-    fn worker_facts(&mut self, request: &ApprovalRequest) -> Vec<Paragraph> {
-        let shown = self.clean_args(&request.args);
-        let of = |names: &[&str]| names.iter().find_map(|name| shown.get(*name)).cloned();
-        let facts: Args = WORKER_FACTS
-            .iter()
-            .filter_map(|(label, names)| Some(((*label).to_owned(), of(names)?)))
-            .collect();
-        // A value that is too long for a fact is shown in full among the arguments.
-        let mut paragraphs = Tree::new(Part::Fact, &mut self.counter).fields(&facts);
-        if !facts.contains_key("attachments") && request.tool_name == "worker_call" {
-            paragraphs.push(self.field(Part::Fact, "attachments", "none"));
-        }
-        paragraphs
-    }
-
-    /// Adds a heading with the kind and size of content that is still being prepared.
-    pub(super) fn add_pending_content(&mut self, request: &ApprovalRequest) {
+    /// Adds a heading with the kind and size of content that is still being prepared. There is no count yet.
+    pub(super) fn add_pending_content(&mut self, request: &ApprovalRequest) -> Option<String> {
         let (what, bytes) = match &request.presentation {
             Some(shown) => (kind_words(shown.kind), size(shown)),
             None => ("arguments", request.args.values().map(rough_size).sum()),
         };
         let heading = format!("{what}, {bytes} bytes: being prepared");
         self.add_section(SectionRole::Content, &heading, Body::Paragraphs(Vec::new()));
+        None
     }
 
-    pub(super) fn add_content(&mut self, request: &Arc<ApprovalRequest>) {
-        if let Some(presentation) = &request.presentation {
-            self.add_presentation(request, presentation);
+    /// Adds the content of a request, and its arguments unless the content shows what they do.
+    /// Returns the count for the headline.
+    pub(super) fn add_content(&mut self, request: &Arc<ApprovalRequest>) -> Option<String> {
+        let presentation = request.presentation.as_ref();
+        let count = presentation.and_then(|shown| self.add_presentation(request, shown));
+        if presentation.is_none() || request.action.is_none() {
+            self.add_args(request);
         }
+        count.filter(|_| request.action.is_some())
+    }
+
+    /// Adds all arguments, except those that the content shows.
+    pub(super) fn add_args(&mut self, request: &Arc<ApprovalRequest>) {
         let shown = request.presentation.as_ref().map(ApprovalPresentation::full_content);
-        let preview = if rows_of(request).is_some() { usize::MAX } else { self.options.preview_lines };
         let (mut short, mut elsewhere, mut whole) = (Args::new(), Vec::new(), Vec::new());
         for (name, value) in &request.args {
             match value {
+                Value::String(text) if shown == Some(text.as_str()) => {}
                 Value::String(text) if self.is_large_and_clean(name, text) => {
                     short.insert(name.clone(), Value::Null);
-                    let is_shown = shown == Some(text.as_str());
-                    elsewhere.push((name.clone(), if is_shown { above(text, preview) } else { below(text) }));
-                    if !is_shown {
-                        whole.push((name.clone(), Source::Arg(Arc::clone(request), name.clone())));
-                    }
+                    elsewhere.push((name.clone(), below(text)));
+                    whole.push((name.clone(), Source::Arg(Arc::clone(request), name.clone())));
                 }
                 _ => {
                     short.insert(name.clone(), value.clone());
@@ -138,11 +89,17 @@ impl PageBuilder<'_> {
             }
         }
         let args = self.clean_args(&short);
-        let mut tree = Tree { shown, elsewhere, preview, ..Tree::new(Part::Args, &mut self.counter) };
+        let mut tree = Tree { elsewhere, ..Tree::new(Part::Args, &mut self.counter) };
         let paragraphs = tree.fields(&args);
         whole.extend(owned(std::mem::take(&mut tree.long)));
-        let heading = if paragraphs.is_empty() { "arguments: none" } else { "all arguments:" };
-        self.add_section(SectionRole::Content, heading, Body::Paragraphs(paragraphs));
+        let heading = match (request.args.is_empty(), self.place) {
+            (true, _) => "no arguments",
+            (false, Place::Page) if shown.is_none() => "",
+            (false, Place::Page | Place::Details) => "arguments:",
+        };
+        if !paragraphs.is_empty() || request.args.is_empty() {
+            self.add_section(SectionRole::Content, heading, Body::Paragraphs(paragraphs));
+        }
         self.add_long_texts(whole);
     }
 
@@ -182,12 +139,17 @@ impl PageBuilder<'_> {
         text
     }
 
-    fn add_presentation(&mut self, request: &Arc<ApprovalRequest>, presentation: &ApprovalPresentation) {
+    fn add_presentation(
+        &mut self,
+        request: &Arc<ApprovalRequest>,
+        presentation: &ApprovalPresentation,
+    ) -> Option<String> {
         let kind = presentation.kind;
         let diff = diff_of(presentation);
         let is_more = |(key, value): &(&String, &Value)| match key.as_str() {
             "full_content" => !value.is_string(),
             "before" | "after" => diff.is_none(),
+            "bytes" => kind != PresentationKind::FileContent,
             _ => true,
         };
         let more = presentation.metadata.iter().filter(is_more);
@@ -195,7 +157,8 @@ impl PageBuilder<'_> {
         if let Some(diff) = diff {
             let content = Content::new(&diff, String::new());
             let source = self.clean_text(diff).into();
-            return self.add_shown(request, presentation, Content { source, ..content }, more);
+            let header = if names_file(request, presentation) { DiffHeader::Skip } else { DiffHeader::Show };
+            return self.add_shown(request, presentation, Content { source, header, ..content }, more);
         }
         let full = presentation.full_content();
         if !is_start_of(&presentation.content, full) {
@@ -214,65 +177,104 @@ impl PageBuilder<'_> {
             let clean = self.clean(full);
             Content::new(full, clean)
         };
-        self.add_shown(request, presentation, full, more);
+        self.add_shown(request, presentation, full, more)
     }
 
+    /// Adds content, and returns the count for the headline.
     fn add_shown(
         &mut self,
         request: &ApprovalRequest,
         shown: &ApprovalPresentation,
         content: Content,
         more: Args,
-    ) {
+    ) -> Option<String> {
         let (kind, mut more) = (shown.kind, more);
-        let Content { source: content, size: (bytes, lines), command } = content;
+        let Content { source: content, size: (bytes, lines), command, header } = content;
+        let size = format!("{}, {bytes} bytes, {lines} {}", kind_words(kind), plural(lines, "line"));
+        self.sizes.push(size);
         let parts = command.and_then(|(written, masked)| CommandRows::take(&mut more, &written, &masked));
-        let heading = format!(
-            "the tool shows this {} ({bytes} bytes, {lines} {}):",
-            kind_words(kind),
-            plural(lines, "line")
-        );
-        let mut head = vec![Paragraph::ours(Part::Heading, heading)];
-        if let Some(language) = shown.language.as_ref().filter(|_| kind != PresentationKind::Command) {
-            head.push(self.field(Part::Field, "language", language));
-        }
         let more = self.clean_args(&more);
         let mut tree = Tree::new(Part::Field, &mut self.counter);
-        head.extend(tree.fields(&more));
+        let more = tree.fields(&more);
         let long = owned(std::mem::take(&mut tree.long));
-        let body = self.body(kind, shown, content, parts.as_ref());
-        if let Body::Diff(diff) = &body {
-            head.extend(diff.words().into_iter().map(|text| Paragraph::ours(Part::Count, text)));
+        let mut count = None;
+        if !self.is_in_headline(request, parts.as_ref()) {
+            let body = self.body(kind, shown, (content, header), parts.as_ref());
+            count = match parts {
+                Some(parts) => Some(self.add_command(request, &parts, shown.full_content(), body)),
+                None => self.add_body(request, shown, body),
+            };
         }
-        if let Some(parts) = parts {
-            let programs = parts.programs();
-            let mut rows = vec![Paragraph::ours(
-                Part::Heading,
-                format!("it would start {programs} {}:", plural(programs, "program")),
-            )];
-            let mut counter = std::mem::take(&mut self.counter);
-            rows.extend(parts.paragraphs(&mut counter, |kind, text| match kind {
-                RowText::Command => self.clean_command(&request.args, text).left,
-                RowText::Folder => self.clean_ours(text),
-                RowText::Reason => self.clean(text),
-            }));
-            self.counter = counter;
-            // The first program that needs an answer says more than the folder.
-            let first = rows.iter().find(|row| CommandRows::needs_answer(row)).or(rows.get(1)).cloned();
-            self.first = first.or(self.first.take());
-            self.add_section_with_head(SectionRole::MustSee, head, body);
-            self.add_section_with_head(SectionRole::MustSee, Vec::new(), Body::Paragraphs(rows));
-        } else {
-            self.add_section_with_head(SectionRole::Content, head, body);
+        if !more.is_empty() {
+            self.add_section_with_head(SectionRole::Content, Vec::new(), Body::Paragraphs(more));
         }
         self.add_long_texts(long);
+        count
+    }
+
+    /// Adds a body, below the changes of a diff that color cannot show. Returns the count for the headline.
+    fn add_body(
+        &mut self,
+        request: &ApprovalRequest,
+        shown: &ApprovalPresentation,
+        body: Body,
+    ) -> Option<String> {
+        let Body::Diff(diff) = &body else {
+            self.add_section_with_head(SectionRole::Content, Vec::new(), body);
+            return lines_of(shown);
+        };
+        let count = diff.count();
+        // Without words for the action, the headline has no place for the count.
+        let words = request.action.is_none().then(|| count.clone()).into_iter().chain(diff.words());
+        let head = words.map(|text| Paragraph::ours(Part::Count, text)).collect();
+        self.add_section_with_head(SectionRole::Content, head, body);
+        Some(count)
+    }
+
+    /// Adds a command and a row for each of its programs. Returns the number of programs for the headline.
+    fn add_command(
+        &mut self,
+        request: &ApprovalRequest,
+        parts: &CommandRows,
+        command: &str,
+        text: Body,
+    ) -> String {
+        let rows = self.rows_of_command(request, parts, command);
+        let rows = (!rows.is_empty()).then_some(Body::Paragraphs(rows));
+        // The programs of a long script come first, so that they are on the first screen.
+        let (first, last) = if lines(command) > MAX_SCRIPT { (rows, Some(text)) } else { (Some(text), rows) };
+        for body in first.into_iter().chain(last) {
+            self.add_section_with_head(SectionRole::MustSee, Vec::new(), body);
+        }
+        let programs = parts.programs();
+        format!("{programs} {}", plural(programs, "program"))
+    }
+
+    /// One row for each program of a command. A single program without a reason of its own needs none.
+    fn rows_of_command(
+        &mut self,
+        request: &ApprovalRequest,
+        parts: &CommandRows,
+        command: &str,
+    ) -> Vec<Paragraph> {
+        let why = why_of(request);
+        if parts.is_single(command) && parts.is_explained_by(&why) {
+            return Vec::new();
+        }
+        let mut counter = std::mem::take(&mut self.counter);
+        let rows = parts.paragraphs(&why, &mut counter, |kind, text| match kind {
+            RowText::Command => self.clean_command(&request.args, text).left,
+            RowText::Reason => self.clean(text),
+        });
+        self.counter = counter;
+        rows
     }
 
     fn body(
         &mut self,
         kind: PresentationKind,
         shown: &ApprovalPresentation,
-        content: Source,
+        (content, header): (Source, DiffHeader),
         parts: Option<&CommandRows>,
     ) -> Body {
         let (before, language) = match kind {
@@ -280,7 +282,10 @@ impl PageBuilder<'_> {
                 let diff = Diff::new(content);
                 self.counter.escaped += diff.text.escaped;
                 self.counter.collapsed += diff.text.collapsed;
-                return Body::Diff(Box::new(diff));
+                return Body::Diff(Box::new(match header {
+                    DiffHeader::Show => diff,
+                    DiffHeader::Skip => diff.without_header(),
+                }));
             }
             PresentationKind::Structured => match askfirst::json::parse(content.as_str().as_bytes()) {
                 Ok(value) => {
@@ -324,8 +329,19 @@ fn size(shown: &ApprovalPresentation) -> usize {
     }
 }
 
+/// Whether the prompt already names the file of a diff that a tool gives as two texts.
+fn names_file(request: &ApprovalRequest, shown: &ApprovalPresentation) -> bool {
+    let name = shown.content.rsplit(['/', ':']).next().unwrap_or_default();
+    let in_headline = request.action.iter().flat_map(|action| action.parts()).any(|part| match part {
+        ActionPart::Value(value) => value.ends_with(name),
+        ActionPart::Words(_) => false,
+    });
+    let is_fact = |fact: &Fact| fact.label == "does" && fact.text.ends_with(name);
+    in_headline || request.facts.iter().any(is_fact)
+}
+
 /// The rows of a command, if its tool parsed it.
-fn rows_of(request: &ApprovalRequest) -> Option<CommandRows> {
+pub(super) fn command_rows(request: &ApprovalRequest) -> Option<CommandRows> {
     let shown = request.presentation.as_ref().filter(|shown| shown.kind == PresentationKind::Command)?;
     CommandRows::take(&mut shown.metadata.clone(), &shown.content, &MaskedText::whole(&shown.content))
 }
@@ -337,13 +353,6 @@ fn rough_size(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(rough_size).sum(),
         Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + rough_size(value)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,
-    }
-}
-
-fn host_or_program(label: &str) -> &'static str {
-    match label {
-        "program" | "programs" => "program name",
-        _ => "host name",
     }
 }
 

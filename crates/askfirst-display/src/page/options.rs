@@ -2,8 +2,10 @@
 
 use super::super::escape::Piece;
 use super::super::line::{Paragraph, Part};
-use super::super::offer::{Choice, Offer, Offers};
-use super::super::tone::Tone;
+use super::super::offer::Offers;
+
+/// The gap between two choices. Within a choice, the first word is the key.
+pub const OPTION_GAP: &str = "   ";
 
 pub(super) fn paragraphs(offers: &Offers) -> Vec<Paragraph> {
     let option = |text: String| Paragraph::ours(Part::Option, text);
@@ -13,22 +15,13 @@ pub(super) fn paragraphs(offers: &Offers) -> Vec<Paragraph> {
         let then: String = rest.iter().map(|word| format!(" then `{word}`")).collect();
         paragraphs.push(option(format!("to approve, type `{first}`{then} without Enter")));
     }
-    let words = |offer: &Offer| match offer.choice {
-        Choice::No => format!("[n] [Esc] {}", offer.words),
-        Choice::Once
-        | Choice::Session
-        | Choice::NoSession
-        | Choice::View
-        | Choice::Reason
-        | Choice::Edit
-        | Choice::Facts
-        | Choice::Stop => format!("[{}] {}", offer.choice.key(), offer.words),
-    };
-    let mut keys: Vec<String> = offers.list.iter().map(words).collect();
+    let common = offers.list.iter().filter_map(|offer| Some((offer.choice.key(), offer.short?)));
+    let mut keys: Vec<String> = common.map(|(key, words)| format!("{key} {words}{OPTION_GAP}")).collect();
     if offers.words.len() > 1 {
-        keys.push(format!("[1-{}] leave one out or include it again", offers.words.len()));
+        let after_no = keys.iter().position(|key| key.starts_with('n')).map_or(0, |at| at + 1);
+        keys.insert(after_no, format!("1-{} leave out{OPTION_GAP}", offers.words.len()));
     }
-    let pieces = keys.into_iter().map(|key| Piece::toned(format!("{key}  "), Tone::None)).collect();
-    paragraphs.push(Paragraph::new(Part::Option, pieces));
+    // Each key stays on one line with its words.
+    paragraphs.push(Paragraph::new(Part::Option, keys.into_iter().map(Piece::ours).collect()));
     paragraphs
 }

@@ -30,13 +30,17 @@ impl PageBuilder<'_> {
         let labels: Vec<String> = labels.map(|pattern| pattern.label.clone()).collect();
         let wider: Vec<Paragraph> =
             labels.iter().map(|label| self.field(Part::Scope, "or wider", label)).collect();
-        if self.member == 0 {
-            self.scopes = std::iter::once(exact.clone())
-                .chain(wider.iter().map(|paragraph| vec![paragraph.clone()]))
-                .collect();
+        let is_group = offers.words.len() > 1;
+        let number = Paragraph::ours(Part::Count, format!("call {}:", self.member + 1));
+        let shown = is_group.then_some(number).into_iter().chain(exact.clone());
+        match self.scopes.first_mut() {
+            // One yes covers all members of a group.
+            Some(all) => all.extend(shown),
+            None => self.scopes.push(shown.collect()),
         }
+        self.scopes.extend(wider.iter().map(|paragraph| vec![paragraph.clone()]));
         exact.extend(wider);
-        self.add_section(SectionRole::Facts, "an answer for the session covers:", Body::Paragraphs(exact));
+        self.add_section(SectionRole::Content, "an answer for the session covers:", Body::Paragraphs(exact));
     }
 
     /// The calls that count as the same call.

@@ -1,7 +1,6 @@
 //! Phrases of askfirst that several sections use.
 
 use askfirst::Risk;
-use askfirst::machine::Question;
 
 use super::super::escape::{Piece, non_ascii_letters};
 use super::super::line::{Paragraph, Part};
@@ -13,20 +12,17 @@ pub fn plural(number: usize, thing: &str) -> String {
     if number == 1 { thing.to_owned() } else { format!("{thing}s") }
 }
 
-pub(super) fn title(question: &Question) -> String {
-    let count = match question.members.len() {
-        1 => "approval needed".to_owned(),
-        many => format!("approval needed for {many} requests together"),
-    };
-    if question.of > 1 {
-        format!("{count}: question {} of {}", question.position, question.of)
-    } else {
-        count
+/// The risk in the headline. A low risk is not worth a word.
+pub(super) fn risk(risk: Risk) -> Option<Piece> {
+    match risk {
+        Risk::Low => None,
+        Risk::High => Some(Piece::toned("high risk", Tone::Warning)),
+        Risk::Irreversible => Some(Piece::toned("cannot be undone", Tone::Warning)),
     }
 }
 
 pub(super) fn inclusion_mark(is_included: bool) -> Piece {
-    if is_included { Piece::ours("included    ") } else { Piece::toned("refused     ", Tone::Warning) }
+    if is_included { Piece::ours("included  ") } else { Piece::toned("refused   ", Tone::Warning) }
 }
 
 pub(super) fn risk_words(risk: Risk) -> &'static str {

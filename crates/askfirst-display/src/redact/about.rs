@@ -18,8 +18,8 @@ const MIN_PREFIX: usize = 4;
 const MIN_GUESS: usize = 8;
 
 /// The labels of facts that a person decides by. Names and guesses hide nothing in them.
-const OURS: [&str; 9] =
-    ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background"];
+const OURS: [&str; 10] =
+    ["folder", "host", "hosts", "program", "programs", "network", "writes", "rule", "background", "does"];
 
 /// Arguments that are run, or that are written and may be run later.
 const RUNS: [&str; 14] = [

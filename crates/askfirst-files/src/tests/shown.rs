@@ -38,7 +38,7 @@ fn new_file_is_shown_with_language_and_size() {
     let (assessment, shown) =
         world().shown("write_file", json!({"path": "w:a.rs", "content": "fn a() {}\n"}));
     let View::NeedsApproval(request) = assessment.view else { panic!() };
-    assert_eq!(request.description, "Create the file w:a.rs");
+    assert_eq!(request.description, "Create w:a.rs");
     let presentation = shown.presentation.unwrap();
     assert_eq!(presentation.kind, PresentationKind::FileContent);
     assert_eq!(
@@ -71,13 +71,48 @@ fn move_and_delete_show_what_is_lost() {
     let content = |tool: &str, args: Value| world.shown(tool, args).1.presentation.unwrap().content;
     assert_eq!(
         content("move_file", json!({"path": "w:a", "to": "w:b", "overwrite": true})),
-        "from w:a\n     file, 1 byte\nto   w:b\nlost the current w:b: file, 2 bytes"
+        "file, 1 byte\nlost: the current w:b: file, 2 bytes"
     );
-    assert_eq!(content("delete_file", json!({"path": "w:a"})), "lost w:a\n     file, 1 byte");
+    assert_eq!(content("delete_file", json!({"path": "w:a"})), "lost: file, 1 byte");
     assert_eq!(
         content("delete_file", json!({"path": "w:d", "recursive": true})),
-        "lost w:d\n     folder with 2 files and 1 folder, 4 bytes"
+        "lost: folder with 2 files and 1 folder, 4 bytes"
     );
+}
+
+#[test]
+fn action_names_the_files_as_the_person_knows_them() {
+    let world = world().put("w/a", "1").put("w/sub/b.md", "2");
+    let action = |tool: &str, args: Value| world.shown(tool, args).1.action.unwrap().to_string();
+    for (tool, args, expected) in [
+        ("edit_file", json!({"path": "w:a", "old": "1", "new": "2"}), "edit w/a"),
+        ("edit_file", json!({"path": "w:a", "patch": "@@ -1 +1 @@\n-1\n+2\n"}), "patch w/a"),
+        ("write_file", json!({"path": "w:new.md", "content": ""}), "create w/new.md"),
+        ("write_file", json!({"path": "w:a", "content": ""}), "overwrite w/a"),
+        ("make_folder", json!({"path": "w:x/y"}), "create the folder w/x/y"),
+        ("delete_file", json!({"path": "w:sub/b.md"}), "delete w/sub/b.md"),
+        ("move_file", json!({"path": "w:a", "to": "w:c"}), "move w/a to w/c"),
+        ("copy_file", json!({"path": "w:a", "to": "w:c"}), "copy w/a to w/c"),
+        ("read_file", json!({"path": "w:a"}), "read w/a"),
+    ] {
+        assert_eq!(action(tool, args), expected, "{tool}");
+    }
+    let shown = world.shown("edit_file", json!({"path": "w:a", "old": "nope", "new": ""})).1;
+    assert_eq!(shown.action.unwrap().to_string(), "edit w/a", "also for a call that cannot run");
+}
+
+#[test]
+fn request_says_why_with_the_root_and_its_line() {
+    let approval = PathApproval { read: Approval::Human, ..PathApproval::default() };
+    let world = World::new().root("w", "w", PathConfig { approval, ..asking() }).put("w/a", "1");
+    let why = |tool: &str, args: Value| {
+        let View::NeedsApproval(request) = world.shown(tool, args).0.view else { panic!("{tool}") };
+        request.facts.iter().find(|fact| fact.label == "why").unwrap().text.clone()
+    };
+    let write = why("write_file", json!({"path": "w:b", "content": ""}));
+    assert_eq!(write, "a change in `w` needs approval");
+    let read = why("read_file", json!({"path": "w:a"}));
+    assert_eq!(read, "reading in `w` needs a person's approval each time");
 }
 
 #[test]
@@ -161,13 +196,9 @@ fn shown_folder_totals_come_from_the_basis() {
         (
             "delete_file",
             json!({"path": "w:d", "recursive": true}),
-            "lost w:d\n     folder with 7 files and 8 folders, 9 bytes",
+            "lost: folder with 7 files and 8 folders, 9 bytes",
         ),
-        (
-            "move_file",
-            json!({"path": "w:d", "to": "w:f"}),
-            "from w:d\n     folder with 7 files and 8 folders, 9 bytes\nto   w:f",
-        ),
+        ("move_file", json!({"path": "w:d", "to": "w:f"}), "folder with 7 files and 8 folders, 9 bytes"),
     ] {
         let call = FileCall::parse(tool, args.as_object().unwrap()).unwrap().unwrap();
         let plan = view.plan(&call).unwrap();

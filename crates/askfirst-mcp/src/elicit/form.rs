@@ -64,7 +64,8 @@ pub(crate) struct Form {
 impl Form {
     /// Builds the form of an approval request: the page that a terminal would show, escaped and redacted.
     pub(crate) fn of(question: &Question, redactor: &Redactor, now: Timestamp) -> Result<Self, TooLong> {
-        let page = Page::of(question, &PageOptions { preview_lines: usize::MAX, redactor, now });
+        let page =
+            Page::of(question, &PageOptions { preview_lines: usize::MAX, redactor, now, withheld: &[] });
         let options = page.options(COLUMNS).len();
         let mut lines = page.lines(COLUMNS);
         // The keys of a terminal have no effect in a form.

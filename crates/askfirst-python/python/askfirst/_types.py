@@ -148,6 +148,7 @@ class ApprovalContext(Value):
 class ApprovalRequest(Value):
     """The data with which askfirst asks a person about one call.
 
+    ``action`` becomes the headline of the prompt: a list of ``{"words": …}`` and ``{"value": …}``.
     Calls of a tool with an equal ``payload`` count as the same call for ``remember``. It may be a dict, a pydantic
     model or a dataclass.
 
@@ -172,6 +173,7 @@ class ApprovalRequest(Value):
         "exclude_keys",
         "approval",
         "same",
+        "action",
     )
     tool_name: str
     description: str
@@ -189,6 +191,7 @@ class ApprovalRequest(Value):
     exclude_keys: list[str]
     approval: Approval
     same: str | None
+    action: list[dict[str, str]] | None
 
     def __init__(
         self,
@@ -209,6 +212,7 @@ class ApprovalRequest(Value):
         exclude_keys: Iterable[str] = (),
         approval: Approval = "required",
         same: str | None = None,
+        action: Iterable[Mapping[str, str]] | None = None,
     ) -> None:
         _text("tool_name", tool_name)
         _text("description", description)
@@ -235,6 +239,7 @@ class ApprovalRequest(Value):
             exclude_keys=sorted(exclude_keys),
             approval=approval,
             same=same,
+            action=None if action is None else [dict(part) for part in action],
         )
 
 
@@ -250,13 +255,14 @@ class ApprovalDecision(Value):
     'not today'
     """
 
-    __slots__ = ("approved", "remember", "note", "edited_args", "pattern", "cause", "stop")
+    __slots__ = ("approved", "remember", "note", "edited_args", "pattern", "cause", "rest_unseen", "stop")
     approved: bool
     remember: Remember
     note: str | None
     edited_args: dict[str, Any] | None
     pattern: int | None
     cause: str
+    rest_unseen: bool
     stop: bool
 
     def __init__(
@@ -269,10 +275,13 @@ class ApprovalDecision(Value):
         edited_args: Any = None,
         pattern: int | None = None,
         cause: str = "person",
+        rest_unseen: bool = False,
         stop: bool = False,
     ) -> None:
         if type(approved) is not bool:
             raise TypeError(f"`approved` must be True or False, not {type(approved).__name__}")
+        if type(rest_unseen) is not bool:
+            raise TypeError(f"`rest_unseen` must be True or False, not {type(rest_unseen).__name__}")
         if type(stop) is not bool:
             raise TypeError(f"`stop` must be True or False, not {type(stop).__name__}")
         reach = _reach(remember, scope)
@@ -287,6 +296,7 @@ class ApprovalDecision(Value):
             edited_args=None if edited_args is None else _json.fields(edited_args),
             pattern=pattern,
             cause=cause,
+            rest_unseen=rest_unseen,
             stop=stop,
         )
 

@@ -197,7 +197,7 @@ fn has_plain_names(record: &Record, redactor: &Redactor) -> bool {
 
 /// Fields with fixed words, ids and digests. They are not redacted: a secret equal to such a word must not make the
 /// entry unreadable.
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
     "kind",
     "call_id",
     "edited_from",
@@ -215,6 +215,7 @@ const OURS: [&str; 18] = [
     "ended",
     "approved",
     "seen",
+    "rest_unseen",
     "stop",
 ];
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use askfirst::ports::{Access, Launch, Launcher};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
+    Action, ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
     Invocation, PresentationKind, Shown, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
@@ -111,9 +111,12 @@ impl ApprovalAware for CommandToolset {
 
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let argv = self.tools.get(&call.tool_name).and_then(|tool| words(tool, &call.args).ok());
-        let presentation =
-            argv.map(|argv| ApprovalPresentation::new(PresentationKind::Command, quoted(&argv)));
-        Shown { presentation, ..Shown::default() }
+        let Some(line) = argv.map(|argv| quoted(&argv)) else { return Shown::default() };
+        Shown {
+            action: Some(Action::new("run: ").value(&line)),
+            presentation: Some(ApprovalPresentation::new(PresentationKind::Command, line)),
+            ..Shown::default()
+        }
     }
 
     fn place_of(&self, call: &ApprovalContext, path: &str) -> Option<PathBuf> {

@@ -69,6 +69,8 @@ pub struct Asker {
 pub struct DisplaySettings {
     /// The maximum number of lines that a section shows at first.
     pub preview_lines: usize,
+    /// How the watcher calls a person who looks at another window.
+    pub notify: askfirst_config::Notify,
     /// Globs of secret arguments.
     pub secret_args: Vec<String>,
     /// Secret values. The session sends only those that occur in the question.

@@ -182,7 +182,7 @@ fn writes_of_one_batch_come_up_as_one_group_in_order() {
     let running = std::thread::spawn(move || askfirst_runtime::block_on(tools.call_many(calls)));
     let question = office.desk.answer(yes());
     let names: Vec<&str> = question.members.iter().map(|item| item.request.description.as_str()).collect();
-    assert_eq!(names, ["Create the file w:a", "Create the file w:b", "Create the file w:c"]);
+    assert_eq!(names, ["Create w:a", "Create w:b", "Create w:c"]);
     assert!(running.join().unwrap().iter().all(|outcome| matches!(outcome, Outcome::Done(_))));
     assert_eq!(office.read("w/c").as_deref(), Some("c"));
 }

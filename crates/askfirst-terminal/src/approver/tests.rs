@@ -1,7 +1,6 @@
 //! Tests of the requests that the approver keeps.
 
 use askfirst::{ApprovalRequest, Args};
-use askfirst_display::redact::Redactor;
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,7 +13,7 @@ fn question(payload: Value) -> Question {
 
 #[test]
 fn earlier_requests_have_a_limit_in_number_and_size() {
-    let options = Options { style: Style::Plain, preview_lines: 10, redactor: Arc::new(Redactor::default()) };
+    let options = Options { style: Style::Plain, preview_lines: 10, ..Options::default() };
     let mut context = PromptContext::default();
     let mut ask = |payload: Value| {
         remember(&mut context, &question(payload), &options);

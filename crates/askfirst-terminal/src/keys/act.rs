@@ -10,21 +10,33 @@ use super::{Act, Document, Effect, Field, Keys, Notice, Reach, Renderer, Screen}
 impl Keys {
     pub(super) fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
         match act {
-            Act::Escape if matches!(self.screen, Screen::Scope(_)) => self.back(now),
+            Act::Escape if matches!(self.screen, Screen::Scope(_) | Screen::Rest) => self.back(now),
             Act::Escape => self.refuse(Cause::Person),
             Act::Choose(choice) if choice.approves() => match self.unseen() {
+                Some(Notice::SeeAll) if self.may_skip_rest(choice) => {
+                    self.screen = Screen::Rest;
+                    self.forget_typed();
+                    self.mark_painted(now);
+                    vec![Effect::AskRest]
+                }
                 Some(notice) => self.say(notice, now),
                 None => self.choose(choice, now),
             },
             Act::Choose(choice) => self.choose(choice, now),
-            Act::Scope(0) => self.approve(ApprovalScope::Session),
+            Act::Scope(0) => self.approve(&once().remembered(ApprovalScope::Session)),
             Act::Scope(at) => {
                 let Some(pattern) = self.offers.patterns.get(at - 1) else { return self.back(now) };
-                let yes = ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Pattern);
+                let yes = once().remembered(ApprovalScope::Pattern);
                 self.all(ApprovalDecision { pattern: Some(*pattern), ..yes })
             }
-            Act::Word => self.approve(ApprovalScope::None),
+            Act::Rest => self.approve(&ApprovalDecision { rest_unseen: true, ..once() }),
+            Act::Word => self.approve(&once()),
         }
+    }
+
+    /// Whether a choice may leave a part of the page unseen: a single yes to a call of low risk.
+    fn may_skip_rest(&self, choice: Choice) -> bool {
+        choice == Choice::Once && self.offers.risk == Risk::Low
     }
 
     /// The part that the person must still see before an approval counts.
@@ -32,18 +44,15 @@ impl Keys {
         if self.must == Reach::Part {
             return Some(Notice::SeeAllParts);
         }
-        let end = self.offers.risk != Risk::Low && self.reach == Reach::Part;
-        end.then_some(Notice::SeeTheEnd)
+        (self.reach == Reach::Part).then_some(Notice::SeeAll)
     }
 
     fn choose(&mut self, choice: Choice, now: Duration) -> Vec<Effect> {
         let effect = match choice {
-            Choice::Once => return self.approve(ApprovalScope::None),
-            Choice::Session if self.offers.patterns.is_empty() => {
-                return self.approve(ApprovalScope::Session);
-            }
+            Choice::Once => return self.approve(&once()),
             Choice::Session => {
-                self.screen = Screen::Scope(None);
+                // Where the tool offers no wider scope, there is nothing to choose.
+                self.screen = Screen::Scope(self.offers.patterns.is_empty().then_some(0));
                 Effect::AskScope
             }
             Choice::No => return self.refuse(Cause::Person),
@@ -78,9 +87,9 @@ impl Keys {
     }
 
     /// Approves every kept member and refuses the others.
-    fn approve(&self, remember: ApprovalScope) -> Vec<Effect> {
+    fn approve(&self, yes: &ApprovalDecision) -> Vec<Effect> {
         let decide = |kept: &bool| match kept {
-            true => ApprovalDecision::yes(Cause::Person).remembered(remember),
+            true => yes.clone(),
             false => ApprovalDecision::no(Cause::Person),
         };
         vec![Effect::Answer(self.kept.iter().map(decide).collect())]
@@ -97,4 +106,9 @@ impl Keys {
     pub(super) fn all(&self, decision: ApprovalDecision) -> Vec<Effect> {
         vec![Effect::Answer(vec![decision; self.kept.len()])]
     }
+}
+
+/// A yes to this call only.
+fn once() -> ApprovalDecision {
+    ApprovalDecision::yes(Cause::Person)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, Effect, Keys, Notice, Screen};
+use super::{Act, Effect, Keys, Notice, REST_KEY, Screen};
 
 impl Keys {
     pub(super) fn question_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
@@ -16,7 +16,7 @@ impl Keys {
                 return self.say(Notice::NotTheWord, now);
             }
         } else if self.begins_word(c) && !self.has_key(c) {
-            let notice = self.unseen().unwrap_or(Notice::SeeTheEnd);
+            let notice = self.unseen().unwrap_or(Notice::SeeAll);
             return self.say(notice, now);
         }
         if let Some(digit) = c.to_digit(10).filter(|_| self.kept.len() > 1) {
@@ -28,6 +28,18 @@ impl Keys {
                 self.wait(act, now)
             }
             None => self.disarm(now),
+        }
+    }
+
+    /// The key that leaves the rest unseen. Keys that refuse or show something keep their meaning.
+    pub(super) fn rest_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
+        match self.offers.list.iter().find(|offer| offer.choice.key() == c) {
+            _ if c == REST_KEY => self.wait(Act::Rest, now),
+            Some(offer) if !offer.choice.approves() => {
+                let act = Act::Choose(offer.choice);
+                self.wait(act, now)
+            }
+            Some(_) | None => self.disarm(now),
         }
     }
 

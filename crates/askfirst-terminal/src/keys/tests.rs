@@ -51,16 +51,16 @@ fn desk_on(
     request.patterns = patterns;
     let member = Member { request: request.into(), calls: 1, remembered_until: None };
     let question = Question { id: QuestionId(1), members: vec![member; members], position: 1, of: 1 };
-    let offers = Offers::of(&question, &Redactor::default(), Timestamp(0));
+    let offers = Offers::of(&question, &Redactor::default(), Timestamp(0), &[]);
     let mut keys = Keys::new(offers, front, Duration::ZERO);
     keys.mark_content_shown();
     keys.mark_parts_seen();
-    keys.mark_end_seen();
+    keys.mark_all_seen();
     Desk { keys, now: 0 }
 }
 
 fn desk() -> Desk {
-    desk_with(1, Risk::Low, Approval::Required, Reach::End)
+    desk_with(1, Risk::Low, Approval::Required, Reach::Whole)
 }
 
 impl Desk {
@@ -132,7 +132,7 @@ fn keys_before_arming_are_discarded_and_delay_arming() {
 
 #[test]
 fn risky_prompt_arms_after_one_second() {
-    let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::End);
+    let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Whole);
     assert!(desk.after(999).is_empty());
     assert_eq!(desk.after(1), [Effect::Ready]);
 }
@@ -151,7 +151,7 @@ fn wake_time_is_when_the_prompt_arms_or_acts() {
 fn every_offered_key_has_its_effect() {
     assert_eq!(one(&desk().armed().tap_char('y')), yes());
     assert_eq!(one(&desk().armed().tap_char('n')), no());
-    assert_eq!(one(&desk().armed().tap_char('s')), yes().remembered(ApprovalScope::Session));
+    assert_eq!(desk().armed().tap_char('s'), [Effect::AskScope]);
     assert_eq!(one(&desk().armed().tap_char('N')), no().remembered(ApprovalScope::Session));
     assert_eq!(one(&desk().armed().tap_char('q')), ApprovalDecision { stop: true, ..no() });
     assert_eq!(one(&desk().armed().tap(Key::Escape)), no());
@@ -223,42 +223,112 @@ fn ctrl_c_stops_at_any_time() {
     assert!(one(&desk.press(Key::Interrupt)).stop);
 }
 
-#[test]
-fn risky_call_needs_its_end_on_screen() {
-    for key in ['y', 's'] {
-        let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Part).armed();
-        assert_eq!(desk.tap_char(key), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
-        desk.arm();
-        assert_eq!(desk.tap_char('v'), [Effect::View]);
-        desk.keys.mark_end_seen();
-        desk.arm();
-        assert!(one(&desk.tap_char(key)).approved);
-    }
-    assert!(one(&desk_with(1, Risk::Low, Approval::Required, Reach::Part).armed().tap_char('y')).approved);
+/// Answers with a yes for the session: the key, and the key again once the scope is on screen.
+fn session_yes(desk: &mut Desk) -> Vec<Effect> {
+    assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
+    desk.arm();
+    desk.tap_char('s')
 }
 
 #[test]
-fn wider_scope_of_a_risky_call_needs_its_end() {
+fn session_yes_counts_after_its_scope_was_on_screen() {
+    let mut desk = desk().armed();
+    assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
+    assert!(desk.tap_char('s').is_empty(), "the scope was not on screen for a while");
+    desk.arm();
+    assert_eq!(one(&desk.tap_char('s')), yes().remembered(ApprovalScope::Session));
+}
+
+#[test]
+fn risky_call_needs_the_whole_page_on_screen() {
+    for key in ['y', 's'] {
+        let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Part).armed();
+        assert_eq!(desk.tap_char(key), [Effect::Say(Notice::SeeAll), Effect::NotYet]);
+        desk.arm();
+        assert_eq!(desk.tap_char('v'), [Effect::View]);
+        desk.keys.mark_all_seen();
+        desk.arm();
+        let effects = if key == 's' { session_yes(&mut desk) } else { desk.tap_char(key) };
+        assert!(one(&effects).approved);
+    }
+}
+
+fn partly_seen(members: usize) -> Desk {
+    desk_with(members, Risk::Low, Approval::Required, Reach::Part).armed()
+}
+
+// invariant: 6
+#[test]
+fn yes_to_a_page_partly_seen_asks_again_and_is_marked() {
+    let mut desk = partly_seen(1);
+    assert_eq!(desk.tap_char('y'), [Effect::AskRest]);
+    assert!(desk.tap_char(REST_KEY).is_empty(), "keys count only after a while");
+    desk.arm();
+    assert_eq!(one(&desk.tap_char(REST_KEY)), ApprovalDecision { rest_unseen: true, ..yes() });
+}
+
+#[test]
+fn only_its_own_key_leaves_the_rest_unseen() {
+    for key in ['y', 's', 'W', ' ', '1'] {
+        let mut desk = partly_seen(1);
+        desk.tap_char('y');
+        desk.arm();
+        assert_eq!(desk.tap_char(key), [Effect::NotYet], "{key}");
+    }
+    let mut desk = partly_seen(1);
+    assert_eq!(desk.tap_char(REST_KEY), [Effect::NotYet], "without a yes before it");
+    desk.arm();
+    desk.tap_char('y');
+    desk.arm();
+    assert_eq!(one(&desk.tap_char('n')), no(), "a key never changes its meaning");
+    let mut desk = partly_seen(1);
+    desk.tap_char('y');
+    desk.arm();
+    assert_eq!(desk.tap(Key::Escape), [Effect::Redraw]);
+    desk.arm();
+    assert_eq!(desk.tap_char(REST_KEY), [Effect::NotYet], "after going back");
+}
+
+#[test]
+fn yes_for_the_session_never_leaves_the_rest_unseen() {
+    assert_eq!(partly_seen(1).tap_char('s'), [Effect::Say(Notice::SeeAll), Effect::NotYet]);
+    let mut desk = desk_with(1, Risk::Low, Approval::OncePerSession, Reach::Part).armed();
+    assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::SeeAll), Effect::NotYet]);
+}
+
+#[test]
+fn rest_of_a_group_is_marked_only_where_it_is_approved() {
+    let mut desk = partly_seen(2);
+    desk.press(Key::Char('2'));
+    desk.arm();
+    desk.tap_char('y');
+    desk.arm();
+    let marks: Vec<bool> = answer(&desk.tap_char(REST_KEY)).iter().map(|one| one.rest_unseen).collect();
+    assert_eq!(marks, [true, false]);
+}
+
+#[test]
+fn wider_scope_of_a_risky_call_needs_the_whole_page() {
     let mut desk = wide(Renderer::Lines, Risk::High);
     desk.keys.reach = Reach::Part;
     desk.arm();
-    assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::SeeTheEnd), Effect::NotYet]);
+    assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::SeeAll), Effect::NotYet]);
 }
 
 #[test]
 fn keys_that_are_not_offered_disarm() {
     assert_eq!(
-        desk_with(1, Risk::Low, Approval::OncePerSession, Reach::End).armed().tap_char('y'),
+        desk_with(1, Risk::Low, Approval::OncePerSession, Reach::Whole).armed().tap_char('y'),
         [Effect::NotYet]
     );
     for key in ['s', 'N'] {
         assert_eq!(
-            desk_with(1, Risk::Low, Approval::Human, Reach::End).armed().tap_char(key),
+            desk_with(1, Risk::Low, Approval::Human, Reach::Whole).armed().tap_char(key),
             [Effect::NotYet]
         );
     }
     for key in ['y', 's'] {
-        let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
+        let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::Whole).armed();
         assert_eq!(desk.tap_char(key), [Effect::NotYet]);
     }
 }
@@ -275,13 +345,13 @@ fn typed(desk: &mut Desk, word: &str) -> Vec<Effect> {
 
 #[test]
 fn whole_word_approves_without_enter() {
-    let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::Whole).armed();
     assert_eq!(one(&typed(&mut desk, "bob@x.org")), yes());
 }
 
 #[test]
 fn wrong_pasted_or_unarmed_word_does_not_approve() {
-    let fresh = || desk_with(1, Risk::Irreversible, Approval::Required, Reach::End);
+    let fresh = || desk_with(1, Risk::Irreversible, Approval::Required, Reach::Whole);
     let effects = typed(&mut fresh().armed(), "bob@y.org");
     assert!(effects.contains(&Effect::Say(Notice::NotTheWord)));
     assert!(typed(&mut fresh(), "bob@x.org").is_empty());
@@ -293,12 +363,12 @@ fn wrong_pasted_or_unarmed_word_does_not_approve() {
     let paste = vec![Input::Paste("g".into())];
     assert_eq!(desk.event(Event::Read(paste)), [Effect::Say(Notice::Several), Effect::NotYet]);
     let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::Part).armed();
-    assert!(typed(&mut desk, "bob@x.org").contains(&Effect::Say(Notice::SeeTheEnd)));
+    assert!(typed(&mut desk, "bob@x.org").contains(&Effect::Say(Notice::SeeAll)));
 }
 
 #[test]
 fn word_with_more_letters_does_not_approve() {
-    let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(1, Risk::Irreversible, Approval::Required, Reach::Whole).armed();
     let effects = typed(&mut desk, "bob@x.orgs");
     assert!(effects.contains(&Effect::Say(Notice::Several)));
 }
@@ -330,7 +400,7 @@ fn pasted_enter_does_not_send_a_reason() {
 
 #[test]
 fn group_member_left_out_is_refused_and_the_rest_kept() {
-    let mut desk = desk_with(3, Risk::Low, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(3, Risk::Low, Approval::Required, Reach::Whole).armed();
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 1, kept: false }]);
     assert!(desk.tap_char('y').is_empty(), "it did not disarm");
     desk.arm();
@@ -339,7 +409,7 @@ fn group_member_left_out_is_refused_and_the_rest_kept() {
 
 #[test]
 fn group_member_can_be_included_again() {
-    let mut desk = desk_with(2, Risk::Low, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(2, Risk::Low, Approval::Required, Reach::Whole).armed();
     desk.press(Key::Char('2'));
     desk.arm();
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 1, kept: true }]);
@@ -347,12 +417,12 @@ fn group_member_can_be_included_again() {
     assert_eq!(desk.press(Key::Char('3')), [Effect::Say(Notice::NoSuchNumber), Effect::NotYet]);
     desk.arm();
     let session = yes().remembered(ApprovalScope::Session);
-    assert_eq!(answer(&desk.tap_char('s')), [session.clone(), session]);
+    assert_eq!(answer(&session_yes(&mut desk)), [session.clone(), session]);
 }
 
 #[test]
 fn first_digit_of_two_waits_for_the_second_or_enter() {
-    let mut desk = desk_with(12, Risk::Low, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(12, Risk::Low, Approval::Required, Reach::Whole).armed();
     assert_eq!(desk.press(Key::Char('1')), [Effect::Echo("1".into())]);
     assert_eq!(desk.press(Key::Char('2')), [Effect::Member { at: 11, kept: false }]);
     desk.arm();
@@ -365,10 +435,10 @@ fn first_digit_of_two_waits_for_the_second_or_enter() {
 
 #[test]
 fn every_irreversible_member_needs_its_word() {
-    let mut desk = desk_with(2, Risk::Irreversible, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(2, Risk::Irreversible, Approval::Required, Reach::Whole).armed();
     assert!(!typed(&mut desk, "bob@x.org").iter().any(|effect| matches!(effect, Effect::Answer(_))));
     assert_eq!(answer(&typed(&mut desk, "bob@x.org")), [yes(), yes()]);
-    let mut desk = desk_with(2, Risk::Irreversible, Approval::Required, Reach::End).armed();
+    let mut desk = desk_with(2, Risk::Irreversible, Approval::Required, Reach::Whole).armed();
     desk.press(Key::Char('1'));
     desk.arm();
     assert_eq!(answer(&typed(&mut desk, "bob@x.org")), [no(), yes()]);
@@ -394,7 +464,7 @@ proptest! {
     fn only_a_single_key_on_an_armed_prompt_approves(
         events in prop::collection::vec(any_event(), 0..60),
     ) {
-        let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::End);
+        let mut desk = desk_with(1, Risk::High, Approval::Required, Reach::Whole);
         let mut history: Vec<(u64, Event)> = Vec::new();
         let mut armed_at = None;
         for (event, after) in events {

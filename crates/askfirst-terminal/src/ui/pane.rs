@@ -3,8 +3,10 @@
 use askfirst_display::Line;
 
 use super::Ui;
-use super::draw::scope_len;
+use super::draw::document_head;
+use super::scope::scope_len;
 use crate::decode::Key;
+use crate::keys::Screen;
 
 /// The top of a window: a paragraph of the page, and a row of that paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -61,8 +63,15 @@ pub(super) struct WindowRow {
 }
 
 impl Ui {
-    fn len(&self) -> usize {
-        self.page.len(self.room())
+    /// The number of paragraphs that scroll: all in the full view, and at the question those above the pinned ones.
+    pub(super) fn len(&self) -> usize {
+        let all = self.page.len(self.room());
+        match self.keys.screen() {
+            Screen::View(..) => all,
+            Screen::Question | Screen::Rest | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => {
+                all.saturating_sub(self.pinned)
+            }
+        }
     }
 
     /// The number of paragraphs after this one that are folded into it.
@@ -101,10 +110,30 @@ impl Ui {
         found
     }
 
+    /// Pins the context below the window, if it takes at most this many rows.
+    pub(super) fn pin_context(&mut self, most: usize) {
+        let room = self.room();
+        let (all, context) = (self.page.len(room), self.page.context_len(room));
+        let rows = (all.saturating_sub(context)..all).map(|at| self.page.rows(at, room).len());
+        self.pinned = if rows.sum::<usize>() <= most { context } else { 0 };
+    }
+
+    /// The rows of the pinned paragraphs. They count as seen.
+    pub(super) fn pinned_rows(&mut self) -> Vec<Line> {
+        let room = self.room();
+        let all = self.page.len(room);
+        let pinned = all.saturating_sub(self.pinned)..all;
+        if self.is_whole() {
+            self.watched.fit(all);
+            pinned.clone().for_each(|at| self.watched.mark(at));
+        }
+        pinned.flat_map(|at| self.page.rows(at, room)).collect()
+    }
+
     /// Marks the paragraphs that a window shows to their end.
     pub(super) fn watch(&mut self, top: Spot, height: usize) {
         let len = self.len();
-        self.watched.fit(len);
+        self.watched.fit(self.page.len(self.room()));
         let (mut left, mut at, mut skip) = (height, top.at, top.row);
         while left > 0 && at < len {
             let rows = self.page.rows(at, self.room()).len().saturating_sub(skip);
@@ -184,7 +213,7 @@ impl Ui {
             Key::Char('-') => self.fold(),
             Key::Char('+') => self.folded.clear(),
             Key::Char('q') => {
-                self.notice = Some("go back with [v] or [Esc]: [q] works only at the question".to_owned());
+                self.notice = Some("go back with v or Esc: q works only at the question".to_owned());
             }
             _ => {
                 if let Some(to) = self.step(self.view, key, height) {
@@ -195,7 +224,7 @@ impl Ui {
     }
 
     pub(super) fn scroll_facts(&mut self, key: Key) {
-        self.scroll_rows(key, self.view_height(), self.facts.len());
+        self.scroll_rows(key, self.view_height(), self.more.len());
     }
 
     pub(super) fn scroll_scopes(&mut self, key: Key, marked: Option<usize>) {
@@ -218,8 +247,9 @@ impl Ui {
         self.view = Spot { at: 0, row: row.min(most) };
     }
 
+    /// The rows of a document, between its title and its keys.
     pub(super) fn view_height(&self) -> usize {
-        usize::from(self.size.1).saturating_sub(3).max(1)
+        usize::from(self.size.1).saturating_sub(document_head(self).len() + 2).max(1)
     }
 
     /// Folds every outermost paragraph that has nested ones.

@@ -250,6 +250,7 @@ impl Desk {
             .args(&self.flags)
             .arg(file)
             .env_remove("NO_COLOR")
+            .env_remove("VTE_VERSION")
             .env_remove("VISUAL")
             .env_remove("EDITOR")
             .env("TERM", "xterm-256color")

@@ -64,10 +64,27 @@ fn edited_arguments_must_match_the_schema() {
 }
 
 #[test]
-fn plain_prompt_without_an_editor_says_so() {
+fn plain_prompt_without_an_editor_offers_no_edit() {
     let mut asking = Desk::new(email()).flags(&["--plain"]).start();
-    asking.ready().send(b"e").wait_for("no editor is configured");
-    assert!(!asking.ready().send(b"n").end().decision().approved);
+    asking.ready().send(b"e").wait_for("[not yet]").ready().send(b"?").ready().send(b"n");
+    let ended = asking.end();
+    assert!(!ended.screen.contains("edit the arguments"), "{}", ended.screen);
+    let desk = Desk::new(email()).flags(&["--plain"]).env("EDITOR", "true");
+    let ended = desk.start().ready().send(b"?").ready().send(b"n").end();
+    assert!(ended.screen.contains("e      edit the arguments"), "{}", ended.screen);
+}
+
+#[test]
+fn choice_that_would_do_nothing_is_not_offered() {
+    for flags in [&[][..], &["--plain"]] {
+        let mut asking = Desk::new(email()).flags(&["--without", "sNeq"]).flags(flags).start();
+        for key in [b"s", b"N", b"e", b"q"] {
+            asking.ready().send(key).wait_for("[not yet]");
+        }
+        let ended = asking.ready().send(b"?").wait_for("keys:").send(b"?").ready().send(b"y").end();
+        assert!(ended.decision().approved);
+        assert!(!ended.screen.contains("this session") && !ended.screen.contains("edit the"), "{flags:?}");
+    }
 }
 
 #[test]

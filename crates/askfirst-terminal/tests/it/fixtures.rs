@@ -2,8 +2,8 @@
 
 use askfirst::machine::Question;
 use askfirst::{
-    Approval, ApprovalPresentation, ApprovalRequest, Fact, Loosen, OfferedPattern, PresentationKind, Risk,
-    Timestamp, simple_approval_request,
+    Action, Approval, ApprovalPresentation, ApprovalRequest, Fact, Loosen, OfferedPattern, PresentationKind,
+    Risk, Timestamp, simple_approval_request,
 };
 use serde_json::json;
 
@@ -16,12 +16,17 @@ fn request(tool: &str, says: &str, arguments: serde_json::Value) -> ApprovalRequ
 }
 
 pub(crate) fn edit() -> Question {
-    let diff = "--- notes:plan.md\n+++ notes:plan.md\n@@ -1,5 +1,6 @@\n # Plan\n \n-Ship the old parser in March.\n+Ship the new parser in April.\n+Tell everybody.\n \n Thanks.\n";
     let mut request = request("edit_file", "Move the date of the release", json!({"path": "notes:plan.md"}));
+    request.action = Some(Action::new("edit ").value("notes/plan.md"));
     request.caller = Some("writer".into());
-    request.facts.push(Fact::new("path", "/home/ada/notes/plan.md"));
-    request.facts.push(Fact::new("rule", "sandbox.paths.notes in askfirst.yaml, line 7: required"));
-    request.presentation = Some(ApprovalPresentation::new(PresentationKind::Diff, diff));
+    request.facts.push(Fact::new("why", "a change in `notes` needs approval (askfirst.yaml:7)"));
+    request.facts.push(Fact::new("rule", "sandbox.paths.notes (askfirst.yaml:7): root: ./notes, mode: rw"));
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "notes:plan.md");
+    shown.metadata = args(json!({
+        "before": "# Plan\n\nShip the old parser in March.\n\nThanks.\n",
+        "after": "# Plan\n\nShip the new parser in April.\nTell everybody.\n\nThanks.\n",
+    }));
+    request.presentation = Some(shown);
     let fields = args(json!({"path": ""}));
     request.patterns.push(OfferedPattern::new("any file in notes:", fields, [("path", Loosen::Any)]));
     request.deadline = Some(NOW.after(std::time::Duration::from_secs(540)));
@@ -30,12 +35,26 @@ pub(crate) fn edit() -> Question {
     question
 }
 
+/// An edit that does not fit in a small window.
+pub(crate) fn long_edit() -> Question {
+    let lines = |word: &str| (1..=40).map(|n| format!("line {n} of the plan, {word}\n")).collect::<String>();
+    let mut request = request("edit_file", "Edit w:plan.md", json!({"path": "w:plan.md"}));
+    request.action = Some(Action::new("edit ").value("w/plan.md"));
+    request.facts.push(Fact::new("why", "a change in `w` needs approval (askfirst.yaml:8)"));
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, "w:plan.md");
+    shown.metadata = args(json!({"before": "", "after": lines("new")}));
+    request.presentation = Some(shown);
+    question(vec![request])
+}
+
 pub(crate) fn new_file() -> Question {
     let code = "//! Counts words.\nuse std::collections::HashMap;\n\n/// How often each word occurs.\npub fn count(text: &str) -> HashMap<&str, usize> {\n    let mut seen = HashMap::new();\n    for word in text.split_whitespace() {\n        *seen.entry(word).or_insert(0) += 1; // one more\n    }\n    seen\n}\n";
     let mut request =
         request("write_file", "Write src/count.rs", json!({"path": "src/count.rs", "content": code}));
+    request.action = Some(Action::new("create ").value("src/count.rs"));
     request.payload = json!({"path": "src/count.rs"});
-    request.facts.push(Fact::new("size", format!("{} bytes, a new file", code.len())));
+    request.facts.push(Fact::new("why", "a change in `src` needs approval (askfirst.yaml:7)"));
+    request.facts.push(Fact::new("size", format!("{} bytes", code.len())));
     request.presentation =
         Some(ApprovalPresentation::new(PresentationKind::FileContent, code).with_language("rust"));
     question(vec![request])
@@ -46,16 +65,18 @@ pub(crate) fn command() -> Question {
     let sudo = command.find("sudo").unwrap();
     let mut request = request("shell", "Build and clean up", json!({"command": command}));
     request.risk = Risk::High;
-    request.facts.push(Fact::new("rule", "shell.rules in askfirst.yaml, line 31: required"));
+    request.action = Some(Action::new("run: ").value(command));
+    request.facts.push(Fact::new("why", "no rule allows it (askfirst.yaml:31)"));
+    request.facts.push(Fact::new("rule", "shell.default.approval (askfirst.yaml:31): required"));
     let mut shown = ApprovalPresentation::new(PresentationKind::Command, command);
     shown.metadata = args(json!({
         "rows": [
-            {"program": "make", "text": "make -j4", "verdict": "allow", "why": "rule `make`, line 28"},
-            {"program": "tee", "text": "tee log.txt", "verdict": "ask", "why": "no rule"},
-            {"program": "sudo", "text": "sudo rm -rf /var/cache/x", "verdict": "ask", "why": "no rule"},
+            {"program": "make", "text": "make -j4", "verdict": "allow", "why": "rule `make`"},
+            {"program": "tee", "text": "tee log.txt", "verdict": "ask", "why": "no rule allows it"},
+            {"program": "sudo", "text": "sudo rm -rf /var/cache/x", "verdict": "ask", "why": "no rule allows it"},
         ],
         "redirections": [{"text": "> out.txt", "verdict": "ask", "why": "writes outside of every root"}],
-        "folder": "/home/ada/project",
+        "folder": "build",
         "must_see": [{"start": sudo, "end": sudo + 4, "why": "runs as another user"}],
     }));
     request.presentation = Some(shown);
@@ -67,8 +88,18 @@ pub(crate) fn group() -> Question {
     second.risk = Risk::High;
     let mut third = request("delete_file", "Remove c", json!({"path": "notes:old/c.md"}));
     third.risk = Risk::Irreversible;
-    let first = request("write_file", "Write a", json!({"path": "notes:a.md", "content": "a\n"}));
-    question(vec![first, second, third])
+    let mut first = request("write_file", "Write a", json!({"path": "notes:a.md", "content": "a\n"}));
+    let file = |content: &str| Some(ApprovalPresentation::new(PresentationKind::FileContent, content));
+    (first.presentation, second.presentation) = (file("a\n"), file("b\n"));
+    first.action = Some(Action::new("create ").value("notes/a.md"));
+    second.action = Some(Action::new("create ").value("notes/b.md"));
+    let lost = ApprovalPresentation::new(PresentationKind::Text, "lost: file, 12 bytes");
+    (third.action, third.presentation) = (Some(Action::new("delete ").value("notes/old/c.md")), Some(lost));
+    let mut requests = vec![first, second, third];
+    for request in &mut requests {
+        request.facts.push(Fact::new("why", "a change in `notes` needs approval (askfirst.yaml:7)"));
+    }
+    question(requests)
 }
 
 pub(crate) fn mail() -> Question {
@@ -83,7 +114,7 @@ pub(crate) fn mail() -> Question {
 }
 
 pub(crate) fn hostile() -> Question {
-    let note = "\x1b[2J[y] yes, once\n━━ approval needed ━━\r\nready: \u{200b}";
+    let note = "\x1b[2J y yes\n━━ read a.md ━━\r\nready: \u{200b}";
     let mut request = request(
         "fetch",
         "Harmless, really\u{202e}",
@@ -120,10 +151,10 @@ pub(crate) fn late() -> Question {
     question
 }
 
-/// Every kind of question, and two more with a different look.
+/// Every kind of question, and more with a different look.
 pub(crate) fn more() -> Vec<(&'static str, Question)> {
     let mut more = all();
-    more.extend([("text", text()), ("late", late())]);
+    more.extend([("text", text()), ("late", late()), ("long", long_edit())]);
     more
 }
 

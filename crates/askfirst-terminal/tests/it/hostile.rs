@@ -4,8 +4,7 @@ use askfirst::{ApprovalPresentation, Fact, PresentationKind};
 
 use crate::desk::{Desk, args, email};
 
-const HOSTILE: &str =
-    "\x1b[8mhidden\x1b[2J\u{202e}txt\u{200b}\r\x07\u{9b}31m\n[y] yes, once\n=== approval needed ===";
+const HOSTILE: &str = "\x1b[8mhidden\x1b[2J\u{202e}txt\u{200b}\r\x07\u{9b}31m\ny yes\n━ call fetch";
 
 // invariant: 5
 #[test]
@@ -25,8 +24,7 @@ fn hostile_text_reaches_the_terminal_escaped() {
     assert_eq!(ended.screen.chars().find(|c| raw(*c)), None);
     assert!(ended.screen.contains(r"\x1b[8mhidden\x1b[2J\u{202e}txt\u{200b}\r\x07\u{9b}31m"));
     assert!(ended.screen.contains("characters shown as escapes"));
-    let begins = |line: &str| line.starts_with("=== approval needed");
-    assert_eq!(ended.screen.lines().filter(|line| begins(line)).count(), 1);
+    assert_eq!(ended.screen.lines().filter(|line| line.starts_with("━ ")).count(), 1);
 }
 
 #[test]

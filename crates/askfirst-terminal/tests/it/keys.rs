@@ -3,6 +3,7 @@
 use askfirst::{ApprovalScope, Cause, Loosen, OfferedPattern, Risk};
 
 use crate::desk::{Desk, Seat, args, email};
+use crate::fixtures;
 
 // invariant: 6
 #[test]
@@ -31,8 +32,8 @@ fn yes_after_the_ready_mark_approves_once() {
         ended.screen
     );
     let seen = ended.answers[0].seen.unwrap();
-    assert_eq!(seen.lines, seen.of);
-    assert!(seen.of > 5);
+    assert_eq!((seen.lines, seen.of), (3, 3));
+    assert!(!ended.decision().rest_unseen);
 }
 
 // invariant: 6
@@ -69,7 +70,9 @@ fn escape_sequence_decides_nothing_but_escape_refuses() {
 
 #[test]
 fn session_keys_are_remembered_for_the_session() {
-    let ended = Desk::new(email()).start().ready().send(b"s").end();
+    let mut asking = Desk::new(email()).start();
+    asking.ready().send(b"s").wait_for("a yes for this session covers:").wait_for("the same arguments");
+    let ended = asking.ready().send(b"s").end();
     assert!(ended.decision().approved);
     assert_eq!(ended.decision().remember, ApprovalScope::Session);
     let ended = Desk::new(email()).start().ready().send(b"N").end();
@@ -115,17 +118,60 @@ fn risky_call_past_the_preview_must_be_viewed_first() {
     request.risk = Risk::High;
     request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
     let mut asking = Desk::new(request).flags(&["--preview", "10"]).start();
-    asking.wait_for("more below").ready().send(b"y").wait_for("view all with [v] first");
-    asking.ready().send(b"v").wait_for("full view").send(b"G").wait_for("to 53 of 53").send(b"v");
+    asking.wait_for("more below").ready().send(b"y").wait_for("view all with v first");
+    asking.ready().send(b"v").wait_for("full view");
+    // The window shows most of it, and the next page the rest.
+    let ended = asking.send(b" ").wait_for("not checked").send(b"v").ready().send(b"y").end();
+    assert!(ended.decision().approved && !ended.decision().rest_unseen);
+}
+
+// invariant: 6
+#[test]
+fn diff_in_a_small_window_is_not_approved_unseen() {
+    let of = |desk: Desk| desk.change(|there| *there = fixtures::long_edit()).columns(62).rows(18).start();
+    let mut asking = of(Desk::new(email()));
+    asking.wait_for("more below").ready().send(b"y").wait_for("yes, without seeing the rest");
+    // A jump to the end leaves the middle unseen.
+    asking.ready().send(b"\x1b[F").ready().send(b"y").wait_for("were not on screen yet");
+    assert!(!asking.refuse().decision().approved);
+    let mut asking = of(Desk::new(email()));
+    for _ in 0..4 {
+        asking.ready().send(b"\x1b[6~");
+    }
     let ended = asking.ready().send(b"y").end();
-    assert!(ended.decision().approved);
+    assert!(ended.decision().approved && !ended.decision().rest_unseen);
+    let seen = ended.answers[0].seen.unwrap();
+    assert_eq!(seen.lines, seen.of);
+}
+
+#[test]
+fn yes_without_seeing_the_rest_is_marked_in_the_answer() {
+    for (flags, first) in [(&[][..], "more below"), (&["--plain"], "more lines not shown")] {
+        let desk = Desk::new(email()).change(|there| *there = fixtures::long_edit()).rows(18);
+        let mut asking = desk.flags(flags).flags(&["--preview", "6"]).start();
+        asking.wait_for(first).ready().send(b"y").wait_for("yes, without seeing the rest");
+        let ended = asking.ready().send(b"w").end();
+        assert!(ended.decision().approved && ended.decision().rest_unseen, "{flags:?}");
+        assert!(ended.screen.contains("approved once, without seeing the rest: edit_file"), "{flags:?}");
+        let seen = ended.answers[0].seen.unwrap();
+        assert!(seen.lines < seen.of, "{seen:?}");
+    }
+}
+
+#[test]
+fn plain_page_that_was_printed_whole_needs_one_yes() {
+    let desk = Desk::new(email()).change(|there| *there = fixtures::long_edit()).rows(18);
+    let mut asking = desk.flags(&["--plain", "--preview", "6"]).start();
+    asking.ready().send(b"v").wait_for("line 40 of the plan");
+    let ended = asking.ready().send(b"y").end();
+    assert!(ended.decision().approved && !ended.decision().rest_unseen);
 }
 
 #[test]
 fn lines_past_the_preview_are_recorded_as_unseen() {
     let mut request = email();
     request.args = args(serde_json::json!({"body": "line\n".repeat(40)}));
-    let ended = Desk::new(request).flags(&["--preview", "10"]).start().ready().send(b"y").end();
+    let ended = Desk::new(request).flags(&["--preview", "10"]).start().ready().send(b"n").end();
     let seen = ended.answers[0].seen.unwrap();
     assert!(seen.lines < seen.of, "{seen:?}");
 }
@@ -145,10 +191,7 @@ fn irreversible_call_needs_its_word() {
 #[test]
 fn group_member_can_be_refused_and_the_rest_approved() {
     let mut asking = Desk::group(vec![email(), email(), email()]).start();
-    asking.wait_for("for 3 requests together").ready().send(b"2").wait_for("refused");
-    // A must-see part of the last member is not on screen yet.
-    asking.ready().send(b"y").wait_for("you must see");
-    asking.ready().send(b"\x1b[F");
+    asking.wait_for("3 calls with one answer").ready().send(b"2").wait_for("refused");
     let ended = asking.ready().send(b"y").end();
     let approved: Vec<bool> = ended.answers[0].decisions.iter().map(|decision| decision.approved).collect();
     assert_eq!(approved, [true, false, true]);
@@ -160,7 +203,7 @@ fn session_yes_can_use_a_scope_the_tool_offers() {
     let fields = args(serde_json::json!({"to": "bob@example.com", "subject": ""}));
     request.patterns.push(OfferedPattern::new("any mail to bob", fields, [("subject", Loosen::Any)]));
     let mut asking = Desk::new(request).start();
-    asking.wait_for("any mail to bob").ready().send(b"s").wait_for("which calls?");
+    asking.ready().send(b"s").wait_for("which calls?").wait_for("any mail to bob");
     asking.ready().send(b"2").wait_for("no earlier requests");
     let ended = asking.ready().send(b"s").end();
     assert_eq!(ended.decision().remember, ApprovalScope::Pattern);
@@ -170,7 +213,7 @@ fn session_yes_can_use_a_scope_the_tool_offers() {
 #[test]
 fn resize_asks_again() {
     let mut asking = Desk::new(email()).start();
-    asking.ready().resize(60).send(b"y").wait_for("approval needed");
+    asking.ready().resize(60).send(b"y").wait_for("call send_email");
     assert!(!asking.ready().send(b"n").end().decision().approved);
 }
 

@@ -42,5 +42,5 @@ fn waiting_questions_can_be_withdrawn() {
     let ended = asking.wait_for("refused, no answer in time").end();
     assert_eq!(ended.answers.len(), 2);
     assert!(ended.answers.iter().all(|answer| !answer.decisions[0].approved));
-    assert_eq!(ended.screen.matches("approval needed").count(), 1);
+    assert_eq!(ended.screen.matches("call send_email").count(), 1);
 }

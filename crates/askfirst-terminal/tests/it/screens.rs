@@ -93,7 +93,8 @@ fn plain_reason_and_scopes_match_their_snapshots() {
             std::sync::Arc::make_mut(&mut there.members[0].request).deadline = None;
         });
         let mut asking = desk.columns(columns).flags(&["--plain", "--preview", "6"]).start();
-        asking.ready().send(b"s").wait_for("which calls?").ready().send(b"2").wait_for("is chosen");
+        asking.ready().send(b"v").ready().send(b"s").wait_for("which calls?");
+        asking.ready().send(b"2").wait_for("is chosen");
         asking.ready().send(b"s");
         insta::assert_snapshot!(format!("lines_scope_{columns}"), without_times(&asking.end().screen));
     }

@@ -86,7 +86,7 @@ fn question_is_asked_again_after_another_program_read() {
         let mut asking = Desk::new(email()).flags(flags).start();
         asking.ready();
         // Ctrl-D sends the line without a newline, so the program reads a single key.
-        asking.read_lines().send(b"y\x04").wait_for("approval needed");
+        asking.read_lines().send(b"y\x04").wait_for("call send_email");
         assert!(!asking.is_restored(), "the terminal still reads lines");
         assert!(!asking.refuse().decision().approved);
     }

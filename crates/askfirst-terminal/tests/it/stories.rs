@@ -16,7 +16,7 @@ fn earlier_output_stays_and_the_decision_is_printed() {
     let mut asking = Desk::new(email()).flags(&["--say", "earlier output"]).start();
     asking.ready();
     let seen = asking.seen();
-    assert!(seen.starts_with("earlier output\n━━ approval needed"), "{seen}");
+    assert!(seen.starts_with("earlier output\n━━ call send_email"), "{seen}");
     asking.send(b"y").end();
     let seen = asking.seen();
     assert!(seen.starts_with("earlier output\napproved once: send_email"), "{seen}");
@@ -28,7 +28,7 @@ fn earlier_output_without_a_newline_is_not_overwritten() {
     asking.ready();
     let rows: Vec<String> = asking.terminal().screen().rows(0, 80).take(2).collect();
     assert_eq!(rows[0].trim_end(), "no line feed");
-    assert!(rows[1].starts_with("━━ approval needed"), "{rows:?}");
+    assert!(rows[1].starts_with("━━ call send_email"), "{rows:?}");
 }
 
 #[test]
@@ -36,9 +36,13 @@ fn small_edit_shows_a_numbered_diff_and_its_caller() {
     let mut asking = of(fixtures::edit()).start();
     asking.ready();
     let seen = asking.seen();
-    for part in
-        ["question 2 of 5", "asked by: writer", "3   - Ship the old parser", "  3 + Ship the new parser"]
-    {
+    for part in [
+        "· 2 lines added, 1 removed ",
+        " 2 of 5 · ",
+        "who    writer",
+        "3   - Ship the old",
+        "  3 + Ship the new",
+    ] {
         assert!(seen.contains(part), "{part}\n{seen}");
     }
     assert!(!asking.send(b"n").end().decision().approved);
@@ -50,12 +54,13 @@ fn command_shows_every_program_folder_and_warning() {
     asking.ready();
     let seen = asking.seen();
     for part in [
+        "━━ run in build · 3 programs ━",
         "$ cd build",
-        "in       /home/ada",
-        "allow    make",
-        "ask      tee",
-        "ask      > out.txt",
-        "warning  sudo",
+        "│   make -j4 ",
+        "│ ▲ tee log.txt",
+        "│ ▲ > out.txt ",
+        "│ ▲ sudo ",
+        "runs as another user",
     ] {
         assert!(seen.contains(part), "{part}\n{seen}");
     }
@@ -68,13 +73,13 @@ fn huge_text_shows_its_size_scrolls_and_opens_in_full() {
     let content: String = (1..=9_000).map(|n| format!("row {n}\n")).collect();
     request.presentation = Some(ApprovalPresentation::new(PresentationKind::Text, content));
     let mut asking = Desk::new(request).start();
-    asking.wait_for("of 9013: more below").ready();
-    assert!(asking.seen().contains("(79893 bytes, 9000 lines)"), "{}", asking.seen());
+    asking.wait_for("of 9003: more below").ready();
+    asking.send(b"?").wait_for("text, 79893 bytes, 9000 lines").send(b"?").ready();
     asking.send(b"\x1b[6~").wait_for("row 40").ready().send(b"v").wait_for("full view").send(b"G");
-    asking.wait_for("row 9000").send(b"\x1b");
-    let ended = asking.ready().send(b"y").end();
+    asking.wait_for("row 9000").send(b"\x1b").ready().send(b"y").wait_for("were not on screen yet");
+    let ended = asking.ready().send(b"w").end();
     let seen = ended.answers[0].seen.unwrap();
-    assert!(ended.decision().approved && seen.lines < seen.of && seen.of == 9_013);
+    assert!(ended.decision().rest_unseen && seen.lines < seen.of && seen.of == 9_004, "{seen:?}");
 }
 
 #[test]
@@ -106,7 +111,7 @@ fn remaining_time_is_shown() {
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() + 600_000;
     let deadline = Timestamp(u64::try_from(later).unwrap());
     let mut asking = Desk::new(ApprovalRequest { deadline: Some(deadline), ..email() }).start();
-    asking.wait_for("refused in 10 min").ready();
+    asking.wait_for("9:5").ready();
     assert!(!asking.send(b"n").end().decision().approved);
 }
 
@@ -129,21 +134,42 @@ fn bell_rings_only_without_focus() {
 }
 
 #[test]
+fn prompt_without_focus_sends_a_fixed_notification() {
+    let mut hostile = email();
+    hostile.tool_name = "x\x07\x1b]0;owned".into();
+    hostile.caller = Some("\x1b\\ agent".into());
+    let notified = |term: &str, flags: &[&str]| {
+        let mut asking = Desk::new(hostile.clone()).env("TERM", term).flags(flags).start();
+        asking.wait_for("[not yet]").send(b"\x1b[O");
+        asking.ready().send(b"n").end().screen
+    };
+    let text = "askfirst ask: a call waits for your answer";
+    let screen = notified("xterm-256color", &[]);
+    assert_eq!(screen.matches(&format!("\x07\x1b]9;{text}\x1b\\")).count(), 1, "{screen:?}");
+    assert_eq!((screen.matches('\x07').count(), screen.matches("\x1b]").count()), (1, 1), "{screen:?}");
+    assert!(notified("foot", &[]).contains(&format!("\x07\x1b]777;notify;askfirst;{text}\x1b\\")));
+    let rung = notified("xterm-256color", &["--notify", "bell"]);
+    assert!(rung.contains('\x07') && !rung.contains("\x1b]"), "{rung:?}");
+    let silent = notified("xterm-256color", &["--notify", "off"]);
+    assert!(!silent.contains('\x07') && !silent.contains("\x1b]"), "{silent:?}");
+}
+
+#[test]
 fn small_window_uses_the_plain_prompt() {
-    let mut asking = Desk::new(email()).rows(8).start();
-    asking.wait_for("=== approval needed ===");
+    let mut asking = Desk::new(email()).rows(6).start();
+    asking.wait_for("━ \u{1b}[0m\u{1b}[1mcall ").wait_for("send_email");
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
 
 #[test]
 fn tiny_window_repeats_the_question_next_to_the_keys() {
-    for (columns, rows, keys_first) in [(80, 8, false), (20, 10, true)] {
+    for (columns, rows, keys_first) in [(80, 6, false), (20, 6, true)] {
         let mut asking = Desk::new(email()).columns(columns).rows(rows).start();
-        asking.wait_for("all arguments");
+        asking.wait_for("subject: Hi");
         if keys_first {
-            asking.wait_for("[q]");
+            asking.wait_for("? more");
         }
-        asking.wait_for("tool: send_email").wait_for("risk: low").wait_for("[not yet]");
+        asking.wait_for("send_email").wait_for("[not yet]");
         assert!(asking.ready().send(b"y").end().decision().approved);
     }
 }
@@ -155,7 +181,7 @@ fn shrunk_window_says_so_and_approves_nothing() {
     std::thread::sleep(std::time::Duration::from_millis(1_500));
     asking.send(b"y");
     std::thread::sleep(std::time::Duration::from_millis(300));
-    asking.resize(80).wait_for("approval needed").ready();
+    asking.resize(80).wait_for("run in build").ready();
     assert!(!asking.send(b"n").end().decision().approved);
 }
 

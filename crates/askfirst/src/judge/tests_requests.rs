@@ -8,7 +8,7 @@ use super::*;
 use crate::permit::decided_entry;
 use crate::ports::{Durability, RecordFailed, Recorder, Retention};
 use crate::record::{DecidedRecord, Record};
-use crate::request::{Fact, simple_approval_request};
+use crate::request::{Action, Fact, simple_approval_request};
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
 use crate::words::Cause;
 
@@ -79,6 +79,79 @@ fn request_always_shows_the_call_that_would_run() {
     let assessment = Assessment::needs_approval(false_request);
     let request = judge(&call, &assessment, &policy(None, vec![])).request().unwrap();
     assert_eq!((request.tool_name.as_str(), request.args), ("mail", call.args.clone()));
+}
+
+fn facts_of(call: &ApprovalContext, own: &Assessment, policy: &Policy, label: &str) -> Vec<String> {
+    let facts = judge(call, own, policy).request().unwrap().facts.into_iter();
+    facts.filter(|fact| fact.label == label).map(|fact| fact.text).collect()
+}
+
+fn at(line: u32, rule: &str, text: &str) -> Because {
+    Because { rule: rule.into(), file: Some("c.yaml".into()), line: Some(line), text: text.into() }
+}
+
+#[test]
+fn request_says_why_in_a_sentence_with_file_and_line() {
+    let call = mail();
+    let rule = Case::new(Some(Required), at(4, "tools.mail", "approval: required"));
+    let by_rule = policy(None, vec![("mail", vec![rule])]);
+    let says = |own: &Assessment, policy: &Policy| facts_of(&call, own, policy, "why");
+    assert_eq!(
+        says(&asks(Required), &by_rule),
+        ["`tools.mail` says `approval: required` (c.yaml:4)"],
+        "the deciding reason is the config's"
+    );
+    let none = policy(None, vec![]);
+    assert_eq!(says(&Assessment::silent(), &none), ["no rule covers this tool"]);
+    assert_eq!(says(&asks(Required), &none), ["this tool asks for approval on its own"]);
+    let mut own = asks(Required);
+    own.because.push(at(9, "sandbox.paths.w", "mode: rw"));
+    assert_eq!(says(&own, &none), ["`sandbox.paths.w` says `mode: rw` (c.yaml:9)"]);
+    own.facts.push(Fact::new("why", "a change in `w` needs approval (c.yaml:9)"));
+    assert_eq!(says(&own, &none), ["a change in `w` needs approval (c.yaml:9)"]);
+    assert_eq!(facts_of(&call, &own, &none, "rule"), ["sandbox.paths.w (c.yaml:9): mode: rw"]);
+    own.unsettled = Some("the server changed this tool".to_owned());
+    assert_eq!(says(&own, &none), ["the server changed this tool"]);
+}
+
+#[test]
+fn reason_names_the_end_of_a_long_path() {
+    for (file, expected) in [
+        ("askfirst.yaml", "x (askfirst.yaml:4)"),
+        ("sub/askfirst.yaml", "x (…/sub/askfirst.yaml:4)"),
+        ("/home/ada/project/askfirst.yaml", "x (…/project/askfirst.yaml:4)"),
+        ("/tmp/askfirst-bb70c3277b752a86/askfirst.yaml", "x (…/askfirst.yaml:4)"),
+        ("/a.yaml", "x (/a.yaml:4)"),
+    ] {
+        let because = Because { file: Some(file.into()), ..at(4, "r", "t") };
+        assert_eq!(because.after("x"), expected);
+        assert_eq!(because.place(), format!("r ({file}:4)"));
+    }
+}
+
+#[test]
+fn why_never_repeats_the_word_of_the_approval() {
+    for approval in [OncePerSession, Required, Human] {
+        for own in [asks(approval), Assessment::silent()] {
+            let policy = policy(None, vec![]);
+            let request = judge(&mail(), &own, &policy).request().unwrap();
+            let drawn = format!("{:?}", request.facts);
+            assert!(!drawn.contains("tool's own view") && !drawn.contains("needs approval: "), "{drawn}");
+        }
+    }
+}
+
+#[test]
+fn config_description_is_the_action_with_its_values() {
+    let entry = excluding(described(case(Required, 2), "Mail to {to}: {body}"), "body");
+    let policy = policy(None, vec![("mail", vec![entry])]);
+    let call = mail();
+    let action = |own: &Assessment| judge(&call, own, &policy).request().unwrap().action;
+    let expected = Action::new("Mail to ").value("ada@example.org").words(": ").words("{body}");
+    assert_eq!(action(&asks(Required)), Some(expected));
+    // The owner's words were about the tool as it was.
+    let changed = Assessment { unsettled: Some("it changed".to_owned()), ..asks(Required) };
+    assert_eq!(action(&changed), None);
 }
 
 #[test]

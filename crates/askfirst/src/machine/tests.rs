@@ -17,7 +17,7 @@ use crate::permit::Permit;
 use crate::ports::{Durability, RecordFailed, Recorder};
 use crate::presentation::{ApprovalPresentation, PresentationKind};
 use crate::record::Record;
-use crate::request::{ApprovalRequest, Fact};
+use crate::request::{Action, ApprovalRequest, Fact};
 use crate::words::{Approval, Cause, Mode, Timestamp};
 
 mod tests_answers;

@@ -396,6 +396,7 @@ fn decision() -> impl Strategy<Value = ApprovalDecision> {
             note: None,
             edited_args,
             cause,
+            rest_unseen: false,
             stop,
         },
     )

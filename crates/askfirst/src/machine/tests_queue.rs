@@ -222,6 +222,7 @@ fn question_shown_again_is_presented_again() {
     let mut driver = Driver::interactive();
     let [first, second] = driver.submit([1, 2].map(|n| grouped(plain(n), "g")));
     let content_of = |text: &str| Shown {
+        action: Some(Action::new("edit ").value(text)),
         presentation: Some(content(text)),
         facts: vec![Fact::new("size", text)],
         basis: Some(json!(text)),
@@ -231,6 +232,7 @@ fn question_shown_again_is_presented_again() {
     let question = driver.present_with(&content_of("after"));
     let shown = &question.members[0].request;
     assert_eq!(shown.presentation, Some(content("after")));
+    assert_eq!(shown.action, Some(Action::new("edit ").value("after")));
     assert_eq!(shown.facts, [Fact::new("size", "after")]);
     driver.showing = None;
     driver.machine.answer(question.id, Answer::all(yes()), driver.now);
@@ -335,4 +337,17 @@ fn presenting_an_answered_question_shows_nothing() {
     let old = driver.answer(vec![yes()]).id;
     assert!(driver.machine.requests_of(old).is_none());
     assert!(driver.machine.presented(old, vec![Shown::default()], driver.now).is_none());
+}
+
+#[test]
+fn words_of_the_config_stay_the_headline() {
+    let mut driver = Driver::interactive();
+    let mut described = plain(1);
+    described.request.action = Some(Action::new("Tidy up"));
+    driver.submit([described]);
+    let own = Action::new("delete ").value("a.md");
+    let question = driver.present_with(&Shown { action: Some(own), ..Shown::default() });
+    let request = &question.members[0].request;
+    assert_eq!(request.action, Some(Action::new("Tidy up")));
+    assert_eq!(request.facts, [Fact::new("does", "delete a.md")]);
 }

@@ -8,7 +8,7 @@ use crate::call::ApprovalContext;
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::presentation::ApprovalPresentation;
 use crate::question::{PresenterId, QuestionId, Ticket};
-use crate::request::ApprovalRequest;
+use crate::request::{Action, ApprovalRequest};
 use crate::words::{Approval, Cause, Timestamp};
 
 /// A request in the queue, with the equal calls that wait for it.
@@ -23,9 +23,10 @@ pub(super) struct WaitingRequest {
     pub(super) shown: Option<Arc<ApprovalRequest>>,
 }
 
-/// The presentation and the number of facts that a request had when it was submitted.
+/// The content and the number of facts that a request had when it was submitted.
 #[derive(Debug)]
 pub(super) struct OriginalContent {
+    pub(super) action: Option<Action>,
     pub(super) presentation: Option<ApprovalPresentation>,
     pub(super) facts: usize,
 }
@@ -68,6 +69,7 @@ impl WaitingRequest {
     pub(super) fn discard_content(&mut self) {
         if self.shown.take().is_some() {
             let request = Arc::make_mut(&mut self.request);
+            request.action.clone_from(&self.original.action);
             request.presentation.clone_from(&self.original.presentation);
             request.facts.truncate(self.original.facts);
             self.basis = None;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Args, Template, simple_approval_request};
+use super::{Action, Args, Template, simple_approval_request};
 
 fn args(value: Value) -> Args {
     value.as_object().unwrap().clone()
@@ -24,6 +24,15 @@ fn template_fills_in_all_but_excluded_arguments() {
     assert_eq!(fill("Send {n} to {to}"), "Send 3 to ada");
     assert_eq!(fill("{body}{nope} {to"), "{body}{nope} {to");
     assert_eq!(Template::new("a {x} b {y}").names().collect::<Vec<_>>(), ["x", "y"]);
+}
+
+#[test]
+fn action_of_a_template_separates_words_and_values() {
+    let args = args(json!({"to": "{n} or words", "n": 3}));
+    let action = Template::new("Send {n} to {to}{").action(&args, &[]);
+    let expected = Action::new("Send ").value("3").words(" to ").value("{n} or words").words("").words("{");
+    assert_eq!(action, expected);
+    assert_eq!(action.to_string(), "Send 3 to {n} or words{");
 }
 
 #[test]

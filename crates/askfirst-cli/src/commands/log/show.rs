@@ -171,10 +171,12 @@ impl<'a> CallSummary<'a> {
             ApprovalScope::None => "",
             ApprovalScope::Session | ApprovalScope::Pattern => ", for the session",
         };
+        let is_rest_unseen = decided.decision.as_ref().is_some_and(|decision| decision.rest_unseen);
+        let unseen = if is_rest_unseen { ", without seeing the rest" } else { "" };
         let note = decided.decision.as_ref().and_then(|decision| decision.note.as_ref());
         let reason = decided.refusal.as_ref().map(|refusal| &refusal.reason);
         let note = note.or(reason).map(|note| format!(": {note}")).unwrap_or_default();
-        format!("{answer} by {cause}, {}{waited}{scope}{note}", at(entry))
+        format!("{answer} by {cause}, {}{waited}{scope}{unseen}{note}", at(entry))
     }
 
     fn shown(&self) -> Option<String> {

@@ -65,10 +65,12 @@ fn run_pauses_until_each_call_is_approved() {
     let mut terminal = run(&place, &[]);
     let page = terminal.press("y");
     assert!(page.contains("quick"), "earlier results stay on screen: {page}");
-    for part in ["tool: write_file", "notes:new.md", "hello", "approval: required"] {
+    for part in
+        ["━━ create notes/new.md · 1 line ━", "hello", "why    a change in `notes` needs approval (c.yaml:"]
+    {
         assert!(page.contains(part), "{part}: {page}");
     }
-    let told = terminal.wait_for("tool: write_file");
+    let told = terminal.wait_for("━━ create notes/b.md");
     assert!(told.contains("approved once: write_file") && told.contains(" UTC"), "{told}");
     assert!(told.contains("   2  ran"), "the result follows: {told}");
     assert_eq!(std::fs::read_to_string(place.path().join("notes/new.md")).unwrap(), "hello\n");
@@ -145,7 +147,7 @@ fn approve_all_asks_only_for_human_and_warns_it_is_unsafe() {
     let mut terminal = run(&place, &["--approve-all"]);
     let page = terminal.press("y");
     assert!(page.contains("UNSAFE") && page.contains("   1  ran") && page.contains("mode"), "{page}");
-    assert!(page.contains("tool: human") && !page.contains("tool: write_file"), "{page}");
+    assert!(page.contains("run: echo human") && !page.contains("create notes/a"), "{page}");
     let (code, told) = terminal.end();
     assert!(code == 3 && told.contains("   3  refused"), "a blocked call stays blocked: {told}");
     let (_, help, _) = place.run(&["run", "--help"]);
@@ -175,8 +177,7 @@ fn command_prompt_shows_every_part_and_the_folder() {
         "sort",
         "touch today.md",
         "> sorted.md",
-        "it would start 3 programs",
-        "in       /",
+        "━━ run in notes · 3 programs ━",
         "no-such-name the-end",
     ] {
         assert!(page.contains(part), "{part}: {page}");
@@ -203,7 +204,12 @@ fn file_edit_is_shown_as_a_diff_and_applied_as_shown() {
     list(&place, &[edit]);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("y");
-    for part in ["- Ship the old parser.", "+ Ship the new parser.", "  # Plan", "1 line added, 1 removed"] {
+    for part in [
+        "- Ship the old parser.",
+        "+ Ship the new parser.",
+        "  # Plan",
+        "edit notes/plan.md · 1 line changed",
+    ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     let (code, told) = terminal.end();
@@ -225,7 +231,7 @@ fn file_that_changes_during_the_question_is_shown_again() {
     terminal.type_keys("y");
     let page = terminal.press("n");
     assert!(page.contains("- somebody else's"), "{page}");
-    assert!(page.contains("asked again: it has changed since it was shown"), "{page}");
+    assert!(page.contains("asked again it has changed since it was shown"), "{page}");
     assert_eq!(terminal.end().0, 4);
     assert_eq!(std::fs::read_to_string(place.path().join("notes/plan.md")).unwrap(), "somebody else's\n");
 }
@@ -238,7 +244,7 @@ fn huge_file_shows_its_size_and_scrolls_to_its_end() {
     let mut terminal = run(&place, &[]);
     let page = terminal.press("v");
     assert!(
-        page.contains("3000 lines") && page.contains("more below") && !page.contains("row 200"),
+        page.contains("· 3000 lines ━") && page.contains("more below") && !page.contains("row 200"),
         "{page}"
     );
     terminal.wait_for("full view");
@@ -260,8 +266,10 @@ fn new_file_is_highlighted_by_its_suffix_with_its_size() {
     list(&place, &[write("notes:main.rs", "fn main() {}\n")]);
     let args = ["run", "calls.jsonl", "--config", "c.yaml"];
     let mut terminal = Terminal::with(&place, &args, &[("NO_COLOR", "")]);
-    let page = terminal.press("n");
-    assert!(page.contains("13 bytes, 1 line"), "{page}");
+    let page = terminal.press("?");
+    terminal.wait_for("file content, 13 bytes, 1 line");
+    terminal.type_keys("?");
+    terminal.press("n");
     assert!(page.contains("fn") && page.contains("main") && !page.contains("fn main"), "one colour: {page}");
     assert_eq!(terminal.end().0, 4);
 }
@@ -288,7 +296,7 @@ fn batch_is_one_question_and_a_member_can_be_left_out() {
     list(&place, &[one("a"), one("b"), one("c")]);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("2");
-    assert!(page.contains("approval needed for 3 requests together"), "{page}");
+    assert!(page.contains("3 calls with one answer"), "{page}");
     terminal.wait_for("refused");
     // The content of the last request is further down.
     terminal.press("\u{1b}[F");
@@ -318,7 +326,7 @@ fn edited_arguments_are_checked_shown_again_and_recorded() {
     terminal.press("e");
     terminal.wait_for("edited, to be checked again");
     let page = terminal.press("y");
-    assert!(page.contains("notes:b.md") && page.contains("two"), "{page}");
+    assert!(page.contains("notes/b.md") && page.contains("two"), "{page}");
     let (code, told) = terminal.end();
     assert_eq!(code, 0, "{told}");
     assert_eq!(std::fs::read_to_string(place.path().join("notes/b.md")).unwrap(), "two");
@@ -332,13 +340,13 @@ fn session_yes_widens_to_what_the_tool_offers() {
     let place = place();
     list(&place, &[write("notes:a.md", "a\n"), write("notes:b.md", "b\n"), shell("touch today.md")]);
     let mut terminal = run(&place, &[]);
-    let page = terminal.press("s");
-    assert!(page.contains("or wider: "), "{page}");
+    terminal.press("s");
     terminal.wait_for("which calls?");
-    terminal.press("2");
+    let page = terminal.press("2");
+    assert!(page.contains("or wider: "), "{page}");
     terminal.wait_for("no earlier requests");
     terminal.press("s");
-    let told = terminal.wait_for("tool: shell");
+    let told = terminal.wait_for("run: touch today.md");
     assert!(
         told.contains("approved for the session, wider scope")
             && told.contains("   2  ran")
@@ -354,7 +362,7 @@ fn session_yes_widens_to_what_the_tool_offers() {
     assert_eq!(terminal.end().0, 4);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("q");
-    assert!(page.contains("notes:a.md"), "gone with the run: {page}");
+    assert!(page.contains("notes/a.md"), "gone with the run: {page}");
     terminal.end();
 }
 
@@ -369,7 +377,7 @@ fn equal_calls_share_one_answer_and_name_the_caller() {
     list(&place, &[by("ada", "notes:a"), by("bob", "notes:a")]);
     let mut terminal = run(&place, &[]);
     let page = terminal.press("n");
-    assert!(page.contains("asked by: ada") && page.contains("2 equal calls wait"), "{page}");
+    assert!(page.contains("who    ada") && page.contains("2 equal calls wait"), "{page}");
     let (_, told) = terminal.end();
     assert!(told.contains("   1  refused") && told.contains("   2  refused"), "{told}");
 }
@@ -379,7 +387,7 @@ fn unanswered_question_is_refused_as_timed_out() {
     let place = Place::new(&format!("approval_timeout: 2s\n{CONFIG}"));
     calls(&place, &["one"]);
     let mut terminal = run(&place, &[]);
-    terminal.wait_for("refused in ");
+    terminal.wait_for("0:01 ━━");
     terminal.wait_for("no answer in time");
     let (code, told) = terminal.end();
     assert!(code == 5 && told.contains("time-out") && !told.contains("a person said no"), "{code}: {told}");
@@ -412,4 +420,66 @@ fn json_run_lists_the_rest_as_not_run_after_a_stop() {
     let (code, told) = terminal.end();
     assert_eq!(code, 4);
     assert_eq!(told.matches("\"outcome\":\"not_run\"").count(), 2, "{told}");
+}
+
+#[test]
+fn yes_without_seeing_the_rest_is_in_the_audit_log() {
+    let place = place();
+    let content: String = (1..=3_000).map(|n| format!("row {n}\n")).collect();
+    list(&place, &[write("notes:big.txt", &content), write("notes:small.txt", "small\n")]);
+    let mut terminal = run(&place, &[]);
+    terminal.press("y");
+    terminal.wait_for("lines were not on screen yet");
+    assert!(!place.path().join("notes/big.txt").exists(), "the first yes did not count");
+    terminal.press("w");
+    terminal.wait_for("approved once, without seeing the rest: write_file");
+    terminal.press("y");
+    assert_eq!(terminal.end().0, 0);
+    assert!(place.path().join("notes/big.txt").exists());
+    let (_, log, _) = place.run(&["log", "--json", "--config", "c.yaml"]);
+    let decided: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let decided: Vec<&Value> = decided.iter().filter(|entry| entry["kind"] == "decided").collect();
+    let marks: Vec<&Value> = decided.iter().map(|entry| &entry["decision"]["rest_unseen"]).collect();
+    assert_eq!(marks, [&Value::Bool(true), &Value::Null]);
+    assert!(decided[0]["seen"]["lines"].as_u64() < decided[0]["seen"]["of"].as_u64(), "{}", decided[0]);
+    let id = decided[0]["call_id"].as_str().unwrap();
+    let (_, shown, _) = place.run(&["log", "show", id, "--config", "c.yaml"]);
+    assert!(shown.contains(", without seeing the rest"), "{shown}");
+}
+
+#[test]
+fn single_call_offers_no_answer_for_the_session() {
+    let place = place();
+    for (approval, tool) in [("required", "asked"), ("once_per_session", "once")] {
+        let tools = format!("{FILES}  {tool}: {{ command: [echo, {tool}], approval: {approval} }}\n");
+        std::fs::write(place.path().join("c.yaml"), tools).unwrap();
+        let mut terminal = Terminal::start(&place, &["call", tool, "--config", "c.yaml"]);
+        for key in ["s", "N", "q"] {
+            let page = terminal.press(key);
+            assert!(!page.contains("this session"), "{page}");
+            terminal.wait_for("[not yet]");
+        }
+        terminal.press("y");
+        let (code, told) = terminal.end();
+        assert_eq!(code, 0, "{approval}: {told}");
+    }
+}
+
+#[test]
+fn config_decides_how_an_unfocused_terminal_calls() {
+    for (config, notification, bells) in [("auto", 1, 1), ("bell", 0, 1), ("off", 0, 0)] {
+        let place = Place::new(&format!("{CONFIG}prompt: {{ notify: {config} }}\n"));
+        calls(&place, &["\\u001b]0;owned\\u0007"]);
+        let mut terminal = run(&place, &[]);
+        terminal.wait_for("[not yet]");
+        terminal.type_keys("\u{1b}[O");
+        terminal.press("n");
+        terminal.wait_for("refused");
+        let seen = String::from_utf8_lossy(&terminal.seen.lock().unwrap()).into_owned();
+        let text = "\u{1b}]9;askfirst run: a call waits for your answer\u{1b}\\";
+        assert_eq!(seen.matches(text).count(), notification, "{config}: {seen:?}");
+        assert_eq!(seen.matches("\u{1b}]").count(), notification, "{config}: {seen:?}");
+        assert_eq!(seen.matches('\u{7}').count(), bells, "{config}: {seen:?}");
+        terminal.end();
+    }
 }

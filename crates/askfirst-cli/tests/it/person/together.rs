@@ -33,18 +33,18 @@ fn two_programs_on_one_terminal_ask_one_at_a_time() {
         while ! test -e go; do sleep 0.05; done; \"$0\" run later.jsonl --config c.yaml; wait";
     let mut terminal = Terminal::program(&place, "sh", &["-c", script, env!("CARGO_BIN_EXE_askfirst")], &[]);
     let page = terminal.wait_for("ready:");
-    assert!(page.contains("notes:one"), "{page}");
+    assert!(page.contains("notes/one"), "{page}");
     std::fs::write(place.path().join("go"), "").unwrap();
     until(|| are_two(&place));
     // Long enough to draw a prompt if the program did not wait.
     std::thread::sleep(Duration::from_millis(1_500));
     let drawn = String::from_utf8_lossy(&terminal.seen.lock().unwrap()).into_owned();
-    assert!(!drawn.contains("notes:two"), "two at once: {drawn}");
+    assert!(!drawn.contains("create notes/two"), "two at once: {drawn}");
     terminal.type_keys("y");
     let told = terminal.wait_for("approved once: write_file");
-    assert!(!told.contains("notes:two"), "{told}");
+    assert!(!told.contains("create notes/two"), "{told}");
     let page = terminal.press("n");
-    assert!(page.contains("notes:two"), "{page}");
+    assert!(page.contains("create notes/two"), "{page}");
     terminal.end();
     let there = ["one", "two"].map(|name| place.path().join("notes").join(name).exists());
     assert_eq!(there, [true, false], "the keys went to what was shown");

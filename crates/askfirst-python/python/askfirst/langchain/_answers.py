@@ -13,7 +13,7 @@ from typing import Any
 from .._controller import ApprovalController
 from .._types import ApprovalDecision, ApprovalRequest
 
-_FIELDS = frozenset({"approved", "note", "remember", "scope", "edited_args", "pattern", "cause", "stop"})
+_FIELDS = frozenset({"approved", "note", "remember", "scope", "edited_args", "pattern", "cause", "rest_unseen", "stop"})
 
 
 def question(request: ApprovalRequest, tool_call_id: str | None) -> dict[str, Any]:

@@ -226,7 +226,7 @@ impl ApprovalAware for ShellToolset {
         match ShellArguments::read(&call.tool_name, &call.args) {
             Some(Ok(wish)) => {
                 let script = self.0.script(&wish);
-                let shown = show::shown(&wish, &self.0.judge(&script));
+                let shown = show::shown(&wish, &self.0.judge(&script), self.0.roots.folder());
                 self.0.scripts.keep(&wish, script);
                 shown
             }

@@ -2,8 +2,10 @@
 //!
 //! This is data only. The code that displays it also escapes it.
 
-use askfirst::{Approval, ApprovalPresentation, Fact, PresentationKind, Shown, Verdict};
-use askfirst_shell::{Judged, Row, Start};
+use std::path::Path;
+
+use askfirst::{Action, Approval, ApprovalPresentation, Because, Fact, PresentationKind, Shown, Verdict};
+use askfirst_shell::{Judged, Reason, Row, Start};
 use serde_json::{Value, json};
 
 use super::wish::{ShellArguments, Wait};
@@ -26,7 +28,7 @@ pub(super) fn facts(wish: &ShellArguments, judged: &Judged) -> Vec<Fact> {
         facts.push(Fact::new("folder", folder.to_string_lossy()));
     }
     if judged.approval() > Approval::None {
-        facts.extend(judged.deciding().into_iter().map(|reason| Fact::new("why", &*reason.text)));
+        facts.extend(why(judged).map(|why| Fact::new("why", why)));
     }
     if judged.network {
         facts.push(Fact::new("network", "this command uses the network"));
@@ -34,24 +36,42 @@ pub(super) fn facts(wish: &ShellArguments, judged: &Judged) -> Vec<Fact> {
     if !judged.writes.is_empty() {
         facts.push(Fact::new("writes", judged.writes.join(", ")));
     }
-    if !wish.stdin.is_empty() {
-        facts.push(Fact::new("stdin", format!("{} bytes", wish.stdin.len())));
-    }
     if wish.wait == Wait::No {
         facts.push(Fact::new("background", "this command keeps running after the call"));
     }
     facts
 }
 
-/// Returns the presentation and the basis of a call.
-pub(super) fn shown(wish: &ShellArguments, judged: &Judged) -> Shown {
+/// Says in one sentence why a command needs approval, with the file and line of the rule.
+///
+/// Of reasons that are equally strict, a rule that names the command says most. The others stand next to the programs.
+fn why(judged: &Judged) -> Option<String> {
+    let is_rule = |reason: &&Reason| reason.text.starts_with("rule `");
+    let deciding = judged.deciding();
+    let reason = deciding.iter().copied().find(is_rule).or(deciding.first().copied())?;
+    let is_rule = is_rule(&reason);
+    let text = if is_rule { format!("{} asks", reason.text) } else { reason.text.to_string() };
+    let row = judged.rows.iter().find(|row| row.reasons.contains(reason));
+    let described = row.and_then(|row| row.description.as_deref()).filter(|_| is_rule);
+    let text = described.map_or(text.clone(), |described| format!("{described}: {text}"));
+    Some(reason.because.as_ref().map_or(text.clone(), |rule| rule.after(&text)))
+}
+
+/// Returns the presentation and the basis of a call. `base` is the folder of the config.
+pub(super) fn shown(wish: &ShellArguments, judged: &Judged, base: &Path) -> Shown {
     let mut presentation =
         ApprovalPresentation::new(PresentationKind::Command, &wish.text).with_language("bash");
     let rows: Vec<Value> = judged.each().map(row).collect();
     let streams: Vec<Value> = judged.rows.iter().flat_map(streams).collect();
     let must_see: Vec<Value> = must_see(judged);
     let folder = judged.starts.first().and_then(|start| start.folders.first());
-    let folder = folder.map(|folder| folder.display().to_string());
+    let folder = folder.map(|folder| {
+        let below = folder.strip_prefix(base).ok().filter(|below| !below.as_os_str().is_empty());
+        below.unwrap_or(folder).display().to_string()
+    });
+    if !wish.stdin.is_empty() {
+        presentation.metadata.insert("stdin".to_owned(), json!(wish.stdin));
+    }
     for (key, value) in [
         ("rows", json!(rows)),
         ("redirections", json!(streams)),
@@ -60,7 +80,9 @@ pub(super) fn shown(wish: &ShellArguments, judged: &Judged) -> Shown {
     ] {
         presentation.metadata.insert(key.to_owned(), value);
     }
+    let verb = if wish.wait == Wait::No { "run in the background: " } else { "run: " };
     Shown {
+        action: Some(Action::new(verb).value(&wish.text)),
         presentation: Some(presentation),
         facts: Vec::new(),
         basis: Some(Value::from(judged.basis.as_slice())),
@@ -75,7 +97,7 @@ fn row((start, row): (&Start, &Row)) -> Value {
     let strictest = row.approval();
     let reasons = row.reasons.iter().filter(|reason| reason.approval == strictest);
     let whys: Vec<&str> = reasons.map(|reason| &*reason.text).collect();
-    let rule = row.reason().and_then(|reason| reason.because.as_ref()).map(askfirst::Because::place);
+    let rule = row.reason().and_then(|reason| reason.because.as_ref()).map(Because::place);
     json!({
         "program": start.program(),
         "text": start.text,
@@ -95,7 +117,7 @@ fn streams(row: &Row) -> impl Iterator<Item = Value> {
             "text": text,
             "verdict": word(reason.approval),
             "why": reason.text,
-            "rule": reason.because.as_ref().map(askfirst::Because::place),
+            "rule": reason.because.as_ref().map(Because::place),
             "start": span.start,
             "end": span.end,
         })

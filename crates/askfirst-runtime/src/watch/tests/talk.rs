@@ -146,6 +146,7 @@ fn session_sends_only_the_secrets_in_the_question() {
     let (used, other) = ("correct horse battery staple", "another long and secret value");
     let look = DisplaySettings {
         preview_lines: 7,
+        notify: askfirst_config::Notify::Bell,
         secret_args: vec!["pin".to_owned()],
         secret_values: vec![used.to_owned(), other.to_owned()],
     };

@@ -33,6 +33,30 @@ fn escape_on_the_scopes_goes_back() {
 }
 
 #[test]
+fn scrolling_goes_back_from_the_question_about_the_rest() {
+    let mut desk = on_screen();
+    desk.keys.reach = Reach::Part;
+    desk.arm();
+    assert_eq!(desk.tap_char('y'), [Effect::AskRest]);
+    desk.arm();
+    assert_eq!(desk.press(Key::PageDown), [Effect::NotYet, Effect::Redraw, Effect::Move(Key::PageDown)]);
+    assert_eq!(*desk.keys.screen(), Screen::Question);
+    desk.keys.mark_all_seen();
+    desk.arm();
+    assert_eq!(one(&desk.tap_char('y')), yes());
+}
+
+#[test]
+fn resize_goes_back_from_the_question_about_the_rest() {
+    let mut desk = on_screen();
+    desk.keys.reach = Reach::Part;
+    desk.arm();
+    desk.tap_char('y');
+    assert_eq!(desk.event(Event::Resize), [Effect::Redraw]);
+    assert_eq!(*desk.keys.screen(), Screen::Question);
+}
+
+#[test]
 fn keys_in_a_document_decide_nothing() {
     for key in ['v', '?'] {
         let mut desk = on_screen().armed();
@@ -150,9 +174,17 @@ fn enter_on_an_armed_question_approves_nothing() {
 }
 
 #[test]
-fn yes_to_a_risky_call_before_its_end_approves_nothing() {
+fn yes_to_a_risky_call_partly_seen_approves_nothing() {
     let mut desk = on_screen();
     (desk.keys.reach, desk.keys.offers.risk) = (Reach::Part, Risk::High);
+    desk.arm();
+    assert!(!approves(&desk.tap_char('y')));
+}
+
+#[test]
+fn yes_to_any_call_partly_seen_approves_nothing() {
+    let mut desk = on_screen();
+    desk.keys.reach = Reach::Part;
     desk.arm();
     assert!(!approves(&desk.tap_char('y')));
 }

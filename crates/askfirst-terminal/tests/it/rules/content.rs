@@ -49,16 +49,15 @@ fn escaped_characters_in_content_are_counted() {
 // invariant: 5
 #[test]
 fn content_that_imitates_our_frame_stays_in_the_gutter() {
-    let seen = shows(PresentationKind::Text, "━━ approval needed ━━\nready: \n");
-    let ours = |line: &&str| line.starts_with("ready:") || line.starts_with("━━ approval");
+    let seen = shows(PresentationKind::Text, "━━ call send_email ━━\nready: \n");
+    let ours = |line: &&str| line.starts_with("ready:") || line.starts_with("━━ call");
     assert!(seen.lines().filter(ours).count() <= 2, "{seen}");
 }
 
 #[test]
-fn agent_description_stands_under_its_own_heading() {
+fn agent_description_is_quoted_as_not_checked() {
     let seen = seen(&mut Desk::new(email()).start());
-    let (before, _) = seen.split_once("Send email to bob").unwrap();
-    assert!(before.trim_end_matches(['│', ' ', '\n']).ends_with("agent says (not checked):"), "{seen}");
+    assert!(seen.contains("who    the agent: \"Send email to bob@example.com: Hi\" (not checked)"), "{seen}");
 }
 
 #[test]
@@ -95,7 +94,7 @@ fn scopes_past_the_screen_are_announced() {
     let page = asking.seen();
     asking.send(b"\x03").end();
     assert!(!page.contains("to anybody"), "it fits: {page}");
-    assert!(page.contains("which calls? lines 1 to"), "{page}");
+    assert!(page.contains("lines 1 to"), "{page}");
 }
 
 #[test]
@@ -123,7 +122,7 @@ fn blank_lines_in_a_description_are_counted() {
 fn answer_after_one_screen_records_the_lines_seen() {
     let mut request = email();
     request.args = args(serde_json::json!({"body": "line\n".repeat(90)}));
-    let ended = Desk::new(request).start().ready().send(b"y").end();
+    let ended = Desk::new(request).start().ready().send(b"n").end();
     let seen = ended.answers[0].seen.unwrap();
     assert_ne!(seen.lines, seen.of);
 }

@@ -147,7 +147,16 @@ fn key_that_is_not_offered_approves_nothing() {
 }
 
 #[test]
-fn yes_before_the_end_of_a_risky_call_approves_nothing() {
+fn yes_to_a_call_partly_seen_approves_nothing() {
+    let mut request = email();
+    request.args = args(serde_json::json!({"body": "line\n".repeat(60)}));
+    let mut asking = Desk::new(request).start();
+    asking.ready().send(b"y");
+    assert!(!asking.refuse().decision().approved);
+}
+
+#[test]
+fn yes_to_a_risky_call_partly_seen_approves_nothing() {
     let mut request = email();
     request.risk = Risk::High;
     request.args = args(serde_json::json!({"body": "line\n".repeat(60)}));
@@ -170,7 +179,7 @@ fn prompt_is_not_ready_before_its_content_is_shown() {
         shown.metadata.insert("after".into(), lines(count, "new").into());
         request.presentation = Some(shown);
         let mut asking = Desk::new(request).start();
-        let first = asking.wait_for("being prepared").which(&["the tool shows this diff", "ready:"]);
+        let first = asking.wait_for("being prepared").which(&["@@", "ready:"]);
         asking.send(b"\x03").end();
         assert_ne!(first, Some(1), "{count} lines");
     }

@@ -48,7 +48,8 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
     ledger.append(&record, Durability::Written).unwrap();
     let member = Member { request: Arc::new(*request), calls: 1, remembered_until: None };
     let question = Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 };
-    let options = PageOptions { preview_lines: 99, redactor: &Redactor::default(), now: Timestamp(1) };
+    let options =
+        PageOptions { preview_lines: 99, redactor: &Redactor::default(), now: Timestamp(1), withheld: &[] };
     let page = Page::of(&question, &options);
     let screen = page.lines(4000).iter().map(|line| line.text() + "\n").collect();
     (screen, std::fs::read_to_string(path).unwrap())
