@@ -50,8 +50,7 @@ impl PageBuilder<'_> {
         let parts = request.action.as_ref().map(askfirst::Action::parts).unwrap_or_default();
         if let Some((words, command)) = command_of(request) {
             // A command that is not in the headline is the content below it.
-            let mut headline = Headline::default();
-            headline.pieces = self.counter.line(words);
+            let headline = Headline { pieces: self.counter.line(words), ..Headline::default() };
             return match (self.is_in_headline(request, rows), rows.and_then(CommandRows::folder)) {
                 (true, _) => headline.words(format!(": {command}")),
                 (false, Some(folder)) => {
