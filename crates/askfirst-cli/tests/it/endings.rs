@@ -28,7 +28,9 @@ fn place() -> Place {
 }
 
 fn start(place: &Place, words: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_askfirst"));
+    // Under `nohup`, tests ignore hang-ups, and the program would inherit that.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP").arg(env!("CARGO_BIN_EXE_askfirst"));
     command.args(words).current_dir(place.path());
     place.alone(&mut command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

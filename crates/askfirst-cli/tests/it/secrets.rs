@@ -56,7 +56,7 @@ fn memory_redacts_the_secrets_of_each_sessions_config() {
     std::fs::write(place.path().join("calls.jsonl"), lines).unwrap();
     let mut terminal = Terminal::start(&place, &["run", "calls.jsonl", "--config", "c.yaml"]);
     terminal.approve_for_session();
-    terminal.wait_for("battery staple");
+    terminal.wait_for("14 characters");
     for words in [&["memory"][..], &["memory", "--json"]] {
         let (_, out, err) = place.run(words);
         assert!(out.contains("asks"), "{out}{err}");

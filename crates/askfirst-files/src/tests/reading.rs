@@ -180,7 +180,8 @@ fn attached_file_names_its_receiver() {
     let (assessment, shown) = world.shown("attach_file", args.clone());
     let View::NeedsApproval(request) = assessment.view else { panic!() };
     assert_eq!(request.payload, json!({"root": "w", "path": "a", "receiver": "summarizer"}));
-    assert_eq!(shown.presentation.unwrap().content, "attach w:a\nfor    summarizer\nwhat   file, 2 bytes");
+    assert_eq!(shown.action.unwrap().to_string(), "attach w/a for summarizer");
+    assert_eq!(shown.presentation.unwrap().content, "file, 2 bytes");
     assert_eq!(world.call("attach_file", args).unwrap()["content"], "hi");
     let free = World::with_w().put("w/a", "hi");
     assert_eq!(free.needs("attach_file", json!({"path": "w:a", "receiver": "x"})), Approval::None);

@@ -82,7 +82,9 @@ fn move_and_delete_show_what_is_lost() {
 
 #[test]
 fn action_names_the_files_as_the_person_knows_them() {
-    let world = world().put("w/a", "1").put("w/sub/b.md", "2");
+    let reading = PathApproval { read: Approval::Required, ..PathApproval::default() };
+    let world = World::new().root("w", "w", PathConfig { approval: reading, ..asking() });
+    let world = world.put("w/a", "1").put("w/sub/b.md", "2");
     let action = |tool: &str, args: Value| world.shown(tool, args).1.action.unwrap().to_string();
     for (tool, args, expected) in [
         ("edit_file", json!({"path": "w:a", "old": "1", "new": "2"}), "edit w/a"),

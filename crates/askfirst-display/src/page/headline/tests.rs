@@ -145,7 +145,7 @@ fn value_with_spaces_or_odd_characters_is_quoted_and_escaped() {
 }
 
 #[test]
-fn name_that_looks_like_a_secret_is_hidden_only_in_a_description() {
+fn secret_lookalike_is_hidden_only_in_a_description() {
     let path = "notes/password=hunter2hunter2.md";
     let mut request = edit(path);
     assert_eq!(headline(&request), format!("edit {path} · 1 line changed"), "it decides about the call");
@@ -190,7 +190,7 @@ fn call_without_words_names_its_tool_and_shows_its_arguments() {
 }
 
 #[test]
-fn arguments_stay_on_the_page_unless_the_content_stands_for_them() {
+fn arguments_not_in_the_content_stay_on_the_page() {
     let on_page =
         |request: ApprovalRequest| first_screen(&question(vec![request])).contains("│ old: then act");
     assert!(!on_page(edit("notes/plan.md")));
