@@ -1,4 +1,4 @@
-//! One call, end to end: sessions, the pipeline, the controller, the audit log, sandbox profiles and the built-in tools.
+//! One call, end to end: sessions, the pipeline, the controller, the audit log and the built-in tools.
 //!
 //! Read [`pipeline`] first: every call goes through it. The ten items that a user of this crate wants:
 //!
@@ -28,7 +28,6 @@ pub mod origin;
 pub mod pipeline;
 pub mod random;
 mod recording;
-pub mod sandbox;
 pub mod session;
 pub mod sessions;
 #[cfg(test)]
@@ -41,10 +40,11 @@ pub use askfirst_config as config;
 pub use askfirst_display as present;
 pub use askfirst_display::redact;
 pub use askfirst_files::fold_text;
+pub use askfirst_profile as sandbox;
+#[doc(hidden)]
+pub use askfirst_profile as walls;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
-#[doc(hidden)]
-pub use sandbox as walls;
 pub use session::Session;
 pub use toolset::ApprovalToolset;
 

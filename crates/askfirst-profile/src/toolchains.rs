@@ -170,12 +170,12 @@ impl Toolchains {
     }
 
     /// Whether nothing has changed in the folders that were examined.
-    pub(crate) fn is_current(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         self.folders.are_unchanged()
     }
 
     /// Adds the toolchains to a profile. Leaves out what is gone, has become a link, or is closed to the profile's user.
-    pub(crate) fn add_to(&self, profile: &mut OSProfile) {
+    pub fn add_to(&self, profile: &mut OSProfile) {
         let user = profile.user;
         for path in self.shown.iter().filter(|path| is_real(path) && is_reachable(path, user)) {
             profile.readable.extend(Grant::of(path));

@@ -3,6 +3,7 @@
 mod by_links;
 mod git;
 mod outside;
+mod properties;
 mod searched;
 
 use std::fs;

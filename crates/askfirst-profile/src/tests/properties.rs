@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use askfirst::ports::Access;
-use askfirst::{Approval, ApprovalContext, Because, Toolset, View};
+use askfirst::{Approval, ApprovalAware, ApprovalContext, Because, View};
 use askfirst_config::{
     Config, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
 };
+use askfirst_files::FileTools;
 use askfirst_sandbox::{Denial, Network, OSProfile};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{DerivedProfile, HardLinks, ProtectedNames, derive_os_sandbox_profile};
-use crate::tools::filesystem::FileToolset;
+use super::super::{DerivedProfile, HardLinks, ProtectedNames, derive_os_sandbox_profile};
 
 const FOLDERS: [&str; 6] = ["a", "a/b", "a/b/c", "a/.git/hooks", "d", "d/e"];
 const FILES: [&str; 9] = [
@@ -140,12 +140,12 @@ fn world() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// Returns the assessment of a call by the file tools.
-fn view(tools: &FileToolset, tool: &str, path: &Path) -> View {
+fn view(tools: &FileTools, tool: &str, path: &Path) -> View {
     let mut args = json!({ "path": path.to_str().unwrap() });
     if tool == "write_file" {
         args["content"] = json!("y");
     }
-    let aware = tools.approval().unwrap();
+    let aware: &dyn ApprovalAware = tools;
     aware.check_approval(&ApprovalContext::new(tool, args.as_object().unwrap().clone())).view
 }
 
@@ -166,7 +166,7 @@ proptest! {
         let (_held, base) = world();
         let mut config = Config::alone(main.settings(&base), &base);
         config.floors = floors.iter().map(|floor| floor.settings(&base)).collect();
-        let tools = FileToolset::new(&config).unwrap();
+        let tools = FileTools::new(&config).unwrap();
         for access in [Access::WithoutAsking, Access::Standing, Access::Approved] {
             let plain = derive(&config, access).profile;
             for path in FILES.map(|file| base.join(file)) {

@@ -69,7 +69,7 @@ pub struct QuarantineScope<'a> {
 
 impl QuarantineScope<'_> {
     /// Whether the command could write at the innermost point around a path.
-    pub(crate) fn is_open(&self, path: &Path) -> bool {
+    pub fn is_open(&self, path: &Path) -> bool {
         let innermost = |places: &[PathBuf]| {
             let around = places.iter().filter(|place| path.starts_with(place));
             around.map(|place| place.components().count()).max()

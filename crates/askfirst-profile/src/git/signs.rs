@@ -6,11 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 /// Whether the rules about `.git` cover a folder: it is named `.git`, or belongs to a submodule or worktree of one.
-pub(in crate::sandbox) fn is_covered_by_rules(
-    path: &Path,
-    roots: &[PathBuf],
-    signs: &RepositorySigns,
-) -> bool {
+pub(crate) fn is_covered_by_rules(path: &Path, roots: &[PathBuf], signs: &RepositorySigns) -> bool {
     let inside =
         roots.iter().filter_map(|root| path.strip_prefix(root).ok()).min_by_key(|it| it.as_os_str().len());
     // Compare bytes, since a name need not be UTF-8.
@@ -25,7 +21,7 @@ pub(in crate::sandbox) fn is_covered_by_rules(
 
 /// The names that make git treat a folder as a repository: `HEAD` next to `objects` and `refs`, or next to `commondir`.
 #[derive(Default)]
-pub(in crate::sandbox) struct RepositorySigns {
+pub(crate) struct RepositorySigns {
     head: bool,
     objects: bool,
     refs: bool,
@@ -33,7 +29,7 @@ pub(in crate::sandbox) struct RepositorySigns {
 }
 
 impl RepositorySigns {
-    pub(in crate::sandbox) fn add(&mut self, path: &Path, kind: FileType) {
+    pub(crate) fn add(&mut self, path: &Path, kind: FileType) {
         match path.file_name().and_then(|name| name.to_str()) {
             Some("HEAD") => self.head = true,
             Some("objects") => self.objects = true,
@@ -43,7 +39,7 @@ impl RepositorySigns {
         }
     }
 
-    pub(in crate::sandbox) fn make_repository(&self) -> bool {
+    pub(crate) fn make_repository(&self) -> bool {
         self.head && (self.objects && self.refs || self.commondir.is_some())
     }
 }

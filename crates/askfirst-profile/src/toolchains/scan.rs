@@ -12,7 +12,7 @@ use super::is_real;
 use super::layout::{self, Installation};
 use super::listing::{self, Folders};
 use super::trace::{Trace, trace};
-use crate::sandbox::reading::read;
+use crate::reading::read;
 
 /// The maximum number of entries of `PATH` that are examined.
 const MAX_ENTRIES: usize = 512;

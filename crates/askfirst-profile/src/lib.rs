@@ -48,6 +48,4 @@ pub fn is_root() -> bool {
 }
 
 #[cfg(test)]
-mod properties;
-#[cfg(test)]
 mod tests;

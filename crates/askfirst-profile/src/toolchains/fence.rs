@@ -8,7 +8,7 @@ use askfirst_files::never::{Names, Never};
 use askfirst_sandbox::SYSTEM_PATHS;
 use askfirst_shell::is_secret;
 
-use crate::sandbox::error::show;
+use crate::error::show;
 
 /// Folders of the system that contain no toolchain.
 const NO_TOOLCHAINS: [&str; 6] = ["/proc", "/sys", "/dev", "/run", "/etc", "/boot"];

@@ -6,7 +6,7 @@ use askfirst_sandbox::{Denial, DeniedPath, OSProfile};
 
 use super::Toolchains;
 use super::listing::{interpreter, is_program};
-use crate::sandbox::error::show;
+use crate::error::show;
 
 /// How many words of a shell's errors are looked up.
 const MAX_WORDS: usize = 64;
@@ -16,7 +16,7 @@ const MAX_STEPS: usize = 8;
 impl Toolchains {
     /// Explains the errors of a shell that did not find a program. Returns one line, or `None` if the errors name nothing
     /// that is hidden.
-    pub(crate) fn explain_errors(&self, errors: &[u8], folder: &Path, profile: &OSProfile) -> Option<String> {
+    pub fn explain_errors(&self, errors: &[u8], folder: &Path, profile: &OSProfile) -> Option<String> {
         let errors = String::from_utf8_lossy(errors);
         // A shell writes `bash: line 1: NAME: command not found`, in the language of the user.
         let words = errors.lines().rev().flat_map(|line| line.split(": "));
@@ -27,7 +27,7 @@ impl Toolchains {
     }
 
     /// Names the hidden folders of `PATH`, for a shell whose errors are not known. Returns `None` if there are none.
-    pub(crate) fn name_hidden_entries(&self) -> Option<String> {
+    pub fn name_hidden_entries(&self) -> Option<String> {
         let entries = self.start.iter().flat_map(|start| &start.path);
         let entries = entries.filter(|entry| entry.is_absolute() && self.hidden.contains_key(*entry));
         let names: Vec<String> = entries.map(|entry| format!("`{}`", self.shorten(entry))).collect();
@@ -40,7 +40,7 @@ impl Toolchains {
     ///
     /// A process in the sandbox may have chosen the name. So the answer must not say whether a hidden file exists, except
     /// for a program on `PATH`.
-    pub(crate) fn explain_program(&self, name: &Path, folder: &Path, profile: &OSProfile) -> Option<String> {
+    pub fn explain_program(&self, name: &Path, folder: &Path, profile: &OSProfile) -> Option<String> {
         let entries = self.start.iter().flat_map(|start| &start.path).filter(|entry| entry.is_absolute());
         let is_plain = name.file_name() == Some(name.as_os_str());
         let path = match is_plain {
