@@ -236,7 +236,10 @@ impl<'a> SessionBuilder<'a> {
     ///
     /// # Errors
     /// Fails if the sandbox, the tools, the config's values or the audit log cannot be used.
-    pub fn open(self) -> Result<Session, OpenError> {
+    pub fn open(mut self) -> Result<Session, OpenError> {
+        if let Log::At(file) = &self.log {
+            self.config.set_audit_log(file.clone());
+        }
         let unknown = &self.config.main.override_keys;
         if self.overriding.is_none() && !self.override_keys_are_used && !unknown.is_empty() {
             return Err(Faults(unknown.clone()).into());

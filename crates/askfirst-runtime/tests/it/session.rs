@@ -134,6 +134,24 @@ fn session_log_starts_with_the_front_end_and_the_mode() {
     assert!(first.to_string().contains("\"library\"") && first.to_string().contains("\"strict\""), "{first}");
 }
 
+// invariant: 4
+#[test]
+fn session_log_in_a_root_is_never_written_by_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = json!({"root": folder.path(), "mode": "rw", "approval": {"write": "none"}});
+    let config = config(&json!({"version": 1, "sandbox": {"paths": {"w": root}}}));
+    let log = folder.path().join("log.jsonl");
+    let session = Session::builder(config).log_at(&log).state_in(folder.path().join("state")).open().unwrap();
+    let write = |name: &str| {
+        let args = json!({"path": format!("w:{name}"), "content": "x"});
+        session.tools.call_sync("write_file", args.as_object().unwrap().clone())
+    };
+    assert!(matches!(write("other.txt"), Outcome::Done(_)));
+    for name in ["log.jsonl", "log.jsonl.lock", "log-1-90.jsonl"] {
+        assert!(matches!(write(name), Outcome::Denied(_)), "{name}");
+    }
+}
+
 /// Opens a session with an audit log, and returns the number of the entry that its stored head names.
 fn stored_head(folder: &Path, mode: Mode) -> (Session, impl Fn() -> Option<u64>) {
     let (file, state) = (folder.join("log.jsonl"), folder.to_owned());
