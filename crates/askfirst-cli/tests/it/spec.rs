@@ -15,7 +15,7 @@ use askfirst::{
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
 use askfirst_mcp::server::{BEAT, Running, Server};
 use askfirst_runtime::assess::{Decided, Unknown, decide};
-use askfirst_runtime::{ApprovalController, ApprovalToolset};
+use askfirst_runtime::{ApprovalController, ApprovalToolset, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -253,13 +253,12 @@ fn verdict_of(text: &str, refused: bool) -> &'static str {
 fn mcp_server_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
-        let policy = config_in(folder.path(), &name).policy(SandboxStatus::Missing);
         for call in spec.calls.iter().filter(|call| call.metadata.is_empty()) {
             let running = Arc::new(Running::new(Arc::new(Tools(Some(call.clone())))));
-            let controller = ApprovalController::strict();
-            let tools = ApprovalToolset::new(Arc::clone(&running), controller, policy.clone());
-            let server =
-                Server { tools: Arc::new(tools), running, allowed: String::new(), elicit: None, beat: BEAT };
+            let builder = Session::builder(config_in(folder.path(), &name)).mode(Mode::Strict);
+            let session = builder.own_tools(Arc::clone(&running) as _).open().unwrap();
+            let tools = Arc::new(session.tools);
+            let server = Server { tools, running, allowed: String::new(), elicit: None, beat: BEAT };
             let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
                 "clientInfo": {"name": "cases", "version": "1"}});
             let input = [

@@ -137,6 +137,33 @@ fn watch_answers_a_gateway_and_a_server_one_at_a_time() {
 }
 
 #[test]
+fn no_under_on_denial_stop_ends_gateway_and_server_sessions() {
+    for setting in ["return", "stop"] {
+        let place = Place::new(&format!("on_denial: {setting}\n{CONFIG}"));
+        let mut terminal = watch(&place);
+        let server = Client::served(&place, &[], &json!({}));
+        for (mut client, tool, key) in [(Client::gateway(&place), "ask", "x"), (server, "note", "text")] {
+            client.call(1, tool, json!({key: "first request"}));
+            terminal.wait_for("first request");
+            terminal.press("n");
+            assert!(client.text().0, "{tool}");
+            client.call(2, tool, json!({key: "second request"}));
+            if setting == "return" {
+                terminal.wait_for("second request");
+                terminal.press("y");
+            }
+            let (refused, text) = client.text();
+            assert_eq!(
+                (refused, text.contains("the run was stopped")),
+                (setting == "stop", setting == "stop"),
+                "{text}"
+            );
+            client.end();
+        }
+    }
+}
+
+#[test]
 fn killed_session_removes_its_request_from_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = watch(&place);
