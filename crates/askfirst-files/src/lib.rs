@@ -44,7 +44,9 @@ use askfirst::{
 use askfirst_config::Config;
 use serde_json::{Map, Value, json};
 
-pub use call_targets::{CallTargets, CallTargets as Sightings};
+pub use call_targets::CallTargets;
+#[doc(hidden)]
+pub use call_targets::CallTargets as Sightings;
 pub use error::FilesError;
 pub use fold::fold_text;
 pub use never::NEVER_WRITE;

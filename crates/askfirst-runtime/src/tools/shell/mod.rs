@@ -52,7 +52,7 @@ struct ShellTools {
     roots: Roots,
     disk: Disk,
     sandbox: Box<dyn SandboxView + Send + Sync>,
-    sightings: CallTargets,
+    targets: CallTargets,
     scripts: Scripts,
     runner: Runner,
     definitions: Vec<ToolDefinition>,
@@ -102,7 +102,7 @@ impl ShellToolset {
             disk: Disk::new(roots.home().map(ToOwned::to_owned)),
             roots,
             sandbox,
-            sightings: CallTargets::default(),
+            targets: CallTargets::default(),
             scripts: Scripts::default(),
             runner: Runner::new(shell, launcher),
             definitions: wish::definitions(),
@@ -132,7 +132,7 @@ impl ShellTools {
 
     fn assess_script(&self, call: &ApprovalContext, wish: &ShellArguments, script: &Script) -> Assessment {
         let mut judged = self.judge(script);
-        self.sightings.saw(call, std::mem::take(&mut judged.basis));
+        self.targets.remember(call, std::mem::take(&mut judged.basis));
         let approval = judged.approval();
         let mut because: Vec<Because> = Vec::new();
         for said in judged.deciding().into_iter().filter_map(|reason| reason.because.as_ref()) {
@@ -194,7 +194,7 @@ impl Toolset for ShellToolset {
                 Some(_) => {
                     return Err(ToolError::Stale("a path leads elsewhere than when it was shown".to_owned()));
                 }
-                None => inner.sightings.check(&invocation.call, &now)?,
+                None => inner.targets.check(&invocation.call, &now)?,
             }
             inner.runner.run(inner.roots.folder(), wish, invocation).await
         })

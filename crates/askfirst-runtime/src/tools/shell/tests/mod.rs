@@ -8,12 +8,13 @@ mod rules;
 mod running;
 mod sandboxed;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
 use askfirst::ports::{Launch, LaunchFailed, Launcher, ProcessEnd, ProcessOutput, SandboxReport};
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Invocation, Shown, ToolError,
-    Toolset, View,
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, CallId, Invocation, Shown,
+    ToolError, Toolset, View,
 };
 use askfirst_config::{Config, LoadOptions, Places, load};
 use serde_json::{Value, json};
@@ -97,7 +98,11 @@ impl World {
 
     pub(super) fn call(&self, args: Value) -> ApprovalContext {
         let tool = if args.get("argv").is_some() { "exec" } else { "shell" };
-        ApprovalContext::new(tool, args.as_object().unwrap().clone())
+        // Equal arguments are one call in these tests.
+        let mut hasher = DefaultHasher::new();
+        args.to_string().hash(&mut hasher);
+        let id = CallId::new(hasher.finish());
+        ApprovalContext { id, ..ApprovalContext::new(tool, args.as_object().unwrap().clone()) }
     }
 
     pub(super) fn assess(&self, args: Value) -> Assessment {
