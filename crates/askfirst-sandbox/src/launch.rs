@@ -131,7 +131,7 @@ pub(crate) fn run(
     Ok(LaunchOutcome { end, stdout, stderr, took, survivors })
 }
 
-/// ChildStreams the process tree, unless the reporter says that nothing is left of it. Returns the survivors.
+/// Ends the process tree, unless the reporter says that nothing is left of it. Returns the survivors.
 fn finish(tree: Tree<'_>, wakes: WakeSources<'_>, end: End) -> Result<Vec<i32>, LaunchError> {
     let done = match (end, wakes.end_reporter.map(|reporter| (reporter.report(), reporter.after_report()))) {
         (End::Exited(_), Some((Ok(EndReport::Complete), AfterReport::Waits))) => tree.release(),

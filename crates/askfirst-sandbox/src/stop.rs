@@ -33,7 +33,7 @@ impl Stop {
         Self::default()
     }
 
-    /// ChildStreams the launches. Further calls do nothing.
+    /// Ends the launches. Further calls do nothing.
     pub fn stop(&self) {
         if let StopState::Watched(reader, mut writer) = mem::replace(&mut *self.lock(), StopState::Stopped) {
             // The byte is never read, so it wakes every launch. If the write fails, closing the pipe wakes them.

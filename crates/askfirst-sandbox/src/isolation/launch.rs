@@ -39,7 +39,7 @@ pub struct SandboxRun {
 ///
 /// # Errors
 ///
-/// Fails if the sandbox could not be set up or the program could not be started. Then nothing ran and nothing is partial.
+/// Fails if the sandbox could not be set up or the program could not be started. Then nothing ran and nothing is left.
 pub fn launch_in_sandbox(
     sandbox: &Sandbox,
     profile: &OSProfile,
@@ -180,7 +180,7 @@ enum HelperStart {
     New {
         prepared: SpawnArgs,
         extra: ExtraFds,
-        /// Whether the helper reports when no process is partial.
+        /// Whether the helper reports when no process is left.
         reports_end: bool,
     },
     /// A running helper receives the order, together with the pipe for its messages.

@@ -161,7 +161,7 @@ impl Sandbox {
         self
     }
 
-    /// ChildStreams the kept helpers and waits for them. A process calls this before it exits, so that it leaves no processes
+    /// Ends the kept helpers and waits for them. A process calls this before it exits, so that it leaves no processes
     /// behind.
     pub fn end_helpers(&self) {
         self.pool.iter().for_each(pool::Pool::end);
