@@ -1,6 +1,6 @@
 //! Chooses the program that sets up the sandbox: this program itself, or an `askfirst` executable with a known digest.
 
-#[cfg(all(target_env = "gnu", not(test)))]
+#[cfg(target_env = "gnu")]
 use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::io::{self, Read};
@@ -44,12 +44,12 @@ fn run_if_named(name: &[u8]) {
 
 /// Runs the helper before `main`. A helper does not need what the standard library prepares before `main`, and that takes
 /// longer than the rest of its start. Only glibc passes the arguments to this function.
-#[cfg(all(target_env = "gnu", not(test)))]
+#[cfg(target_env = "gnu")]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn(c_int, *const *const c_char) = before_main;
 
-#[cfg(all(target_env = "gnu", not(test)))]
+#[cfg(target_env = "gnu")]
 extern "C" fn before_main(count: c_int, words: *const *const c_char) {
     if count < 1 || words.is_null() {
         return;

@@ -32,16 +32,8 @@ const SCENE: &str = "askfirst-scene";
 static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
-    let words: Vec<String> = std::env::args().take(2).collect();
-    if words
-        .first()
-        .is_some_and(|name| [super::helper::NAME, super::helper::POOLED_NAME].contains(&name.as_str()))
-    {
-        // The Rust runtime does the same for a helper that starts in `main`.
-        // SAFETY: no handler is passed.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    }
     super::run_helper_if_requested();
+    let words: Vec<String> = std::env::args().take(2).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [SCENE, ..] => runs::scene(),
         [_, ATTACKER] => runs::attack(),
