@@ -1,7 +1,5 @@
 //! Starts processes with `posix_spawn`, never with `fork`. The new process inherits only its three standard streams.
 
-#![allow(unexpected_cfgs, reason = "only the tests of the prompt's rules build with it")]
-
 use std::ffi::{CString, c_char, c_int, c_short};
 use std::io;
 use std::mem::MaybeUninit;
@@ -44,9 +42,6 @@ pub(crate) fn move_above_stdio(fd: OwnedFd) -> io::Result<OwnedFd> {
 #[derive(Default)]
 pub(crate) struct ExtraFds {
     pub(crate) fds: Vec<OwnedFd>,
-    /// Leaves all descriptors open, for a test that looks at inherited ones.
-    #[cfg(test)]
-    pub(crate) leaks: bool,
 }
 
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only the Linux sandbox passes any"))]
@@ -57,25 +52,7 @@ impl ExtraFds {
         let move_clear = |fd: OwnedFd| {
             if fd.as_raw_fd() >= clear { Ok(fd) } else { Ok(rustix::io::fcntl_dupfd_cloexec(&fd, clear)?) }
         };
-        let fds = fds.into_iter().map(move_clear).collect::<io::Result<_>>()?;
-        Ok(Self {
-            fds,
-            #[cfg(test)]
-            leaks: false,
-        })
-    }
-}
-
-impl ExtraFds {
-    #[cfg(not(test))]
-    #[allow(clippy::unused_self, reason = "only tests leave descriptors open")]
-    fn leaks(&self) -> bool {
-        false
-    }
-
-    #[cfg(test)]
-    fn leaks(&self) -> bool {
-        self.leaks
+        Ok(Self { fds: fds.into_iter().map(move_clear).collect::<io::Result<_>>()? })
     }
 }
 
@@ -108,9 +85,7 @@ pub(crate) fn spawn(
         actions.put(fd, next)?;
         next += 1;
     }
-    if !extra.leaks() {
-        actions.close_all_from(next)?;
-    }
+    actions.close_all_from(next)?;
     let attributes = Attributes::new(session)?;
     let (argv, envp) = (pointers(&start.argv), pointers(&start.envp));
     let mut pid = 0;

@@ -11,7 +11,7 @@ use libc::{c_char, c_int, c_void};
 use super::cpu_pin::CpuPin;
 use super::filter::{Filter, Notification};
 use super::helper_process::{c_strings, end, landlock_rules};
-use super::mechanism::Mechanism;
+use super::landlock::Ruleset;
 use super::order::{Backend, HelperMessage, Order, SetupError, Task};
 use super::{init, job_control, self_test, sys};
 use crate::profile::Descriptors;
@@ -31,7 +31,7 @@ struct ChildSetup<'a> {
     programs: Vec<CString>,
     argv: Vec<*const c_char>,
     envp: Vec<*const c_char>,
-    landlock: Option<super::landlock::Ruleset>,
+    landlock: Ruleset,
     filter: Filter,
     notification: Notification,
     cpu_pin: Option<CpuPin>,
@@ -60,9 +60,7 @@ pub(super) fn start(
     let args = std::iter::once(&order.program).chain(&order.args);
     let argv = c_strings(args.map(|arg| arg.as_bytes().to_vec()))?;
     let passed = |name: &OsStr| {
-        name == crate::marker::VARIABLE
-            || order.profile.environment.iter().any(|allowed| allowed == name)
-            || !order.has(Mechanism::Environment)
+        name == crate::marker::VARIABLE || order.profile.environment.iter().any(|allowed| allowed == name)
     };
     let env = order.env.iter().filter(|(name, _)| passed(name));
     let envp = c_strings(env.map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()))?;
@@ -161,16 +159,10 @@ fn restrict(setup: &mut ChildSetup<'_>) -> Result<(), SetupError> {
     if let Some(cpu_pin) = &setup.cpu_pin {
         cpu_pin.release();
     }
-    if order.has(Mechanism::Limits) {
-        set_limits(order)?;
-    }
-    if order.has(Mechanism::Descriptors) {
-        // PID 1 shares this descriptor table. It never executes a program, so its descriptors stay open.
-        sys::close_on_exec_from(3).map_err(SetupError::at("closing descriptors"))?;
-    }
-    if let Some(rules) = setup.landlock.take() {
-        rules.enforce().map_err(SetupError::at("enforcing the Landlock rules"))?;
-    }
+    set_limits(order)?;
+    // PID 1 shares this descriptor table. It never executes a program, so its descriptors stay open.
+    sys::close_on_exec_from(3).map_err(SetupError::at("closing descriptors"))?;
+    setup.landlock.enforce().map_err(SetupError::at("enforcing the Landlock rules"))?;
     setup.listener =
         setup.filter.enforce(setup.notification).map_err(SetupError::at("enforcing the filter"))?;
     match order.task {

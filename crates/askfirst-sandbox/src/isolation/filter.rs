@@ -12,7 +12,6 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use libc::{c_int, c_long, sock_filter};
 
 use super::bpf::{Assembler, Condition, Label};
-use super::mechanism::Mechanism;
 use super::order::{Backend, Order};
 use crate::profile::{Descriptors, Network};
 use lists::{MACHINE, SHARED};
@@ -90,57 +89,32 @@ impl Filter {
             Notification::Off => EPERM,
         };
         let mut builder = FilterBuilder::new();
-        if order.has(Mechanism::Nesting) {
-            builder.refuse(&[libc::SYS_setns], reported);
-            builder.refuse(&[libc::SYS_clone3], ENOSYS);
-            builder.refuse_bits(libc::SYS_clone, 0, NAMESPACES, reported);
-            builder.refuse_bits(libc::SYS_unshare, 0, NAMESPACES | TIME_NAMESPACE, reported);
-        }
-        if order.has(Mechanism::Mounting) {
-            builder.refuse(&MOUNTING, reported);
-        }
-        if order.has(Mechanism::Keys) {
-            builder.refuse(&[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key], EPERM);
-        }
-        if order.has(Mechanism::Surface) {
-            builder.refuse(&SURFACE, EPERM);
-            builder.refuse(&IO_URING, ENOSYS);
-            builder.limits();
-            builder.priorities(order);
-            builder.descriptors();
-            // With this flag, reserved space does not count as the size of a file, so the file limit would miss it.
-            builder.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
-            // The kernel counts such memory as stack and not as data, so the memory limit would miss it.
-            builder.refuse_bits(libc::SYS_mmap, 3, libc::MAP_GROWSDOWN as u32, ENOMEM);
-        }
-        if order.has(Mechanism::Machine) {
-            builder.refuse(&MACHINE, EPERM);
-        }
+        builder.namespaces(reported);
+        builder.refuse(&MOUNTING, reported);
+        builder.refuse(&[libc::SYS_keyctl, libc::SYS_add_key, libc::SYS_request_key], EPERM);
+        builder.refuse(&SURFACE, EPERM);
+        builder.refuse(&IO_URING, ENOSYS);
+        builder.limits();
+        builder.priorities(order);
+        builder.descriptors();
+        // With this flag, reserved space does not count as the size of a file, so the file limit would miss it.
+        builder.refuse_bits(libc::SYS_fallocate, 1, libc::FALLOC_FL_KEEP_SIZE as u32, EOPNOTSUPP);
+        // The kernel counts such memory as stack and not as data, so the memory limit would miss it.
+        builder.refuse_bits(libc::SYS_mmap, 3, libc::MAP_GROWSDOWN as u32, ENOMEM);
+        builder.refuse(&MACHINE, EPERM);
         // Without an IPC namespace, these objects are shared with all processes of the machine.
-        if order.backend == Backend::ContentOnly && order.has(Mechanism::IpcNamespace) {
+        if order.backend == Backend::ContentOnly {
             builder.refuse(&SHARED, ENOSYS);
         }
-        if order.has(Mechanism::MemoryPrograms) {
-            const NO_EXEC_SEAL: u32 = 8;
-            builder.check_argument(libc::SYS_memfd_create, 1, |asm| {
-                let (sealed, other) = (asm.ret(ALLOW), asm.ret(ENOSYS));
-                asm.branch(Condition::AnyBit(NO_EXEC_SEAL), sealed, other)
-            });
-        }
-        builder.requests(order);
-        if order.has(Mechanism::SetId) {
-            builder.set_id();
-        }
-        if order.has(Mechanism::Sockets) {
-            builder.sockets(order, reported);
-        }
-        let (mut asm, mut first) = builder.assemble();
-        if order.has(Mechanism::Numbering) {
-            let unknown = asm.ret(ENOSYS);
-            let used = asm.branch(Condition::AtLeast(UNUSED.1 + 1), first, unknown);
-            first = asm.branch(Condition::AtLeast(UNUSED.0), used, first);
-            first = asm.branch(Condition::AtLeast(LAST_KNOWN + 1), unknown, first);
-        }
+        builder.memory_files();
+        builder.requests();
+        builder.set_id();
+        builder.sockets(order, reported);
+        let (mut asm, first) = builder.assemble();
+        let unknown = asm.ret(ENOSYS);
+        let used = asm.branch(Condition::AtLeast(UNUSED.1 + 1), first, unknown);
+        let first = asm.branch(Condition::AtLeast(UNUSED.0), used, first);
+        let first = asm.branch(Condition::AtLeast(LAST_KNOWN + 1), unknown, first);
         let (number, other) = (asm.load(NUMBER_OFFSET, first), asm.ret(KILL));
         let architecture = asm.branch(Condition::Equal(ARCHITECTURE), number, other);
         let first = asm.load(ARCH_OFFSET, architecture);
@@ -225,6 +199,25 @@ impl FilterBuilder {
         self.calls.entry(u32::try_from(call).unwrap_or(u32::MAX)).or_insert(step);
     }
 
+    /// Refuses new namespaces, and entering existing ones.
+    ///
+    /// The flags of `clone3` are behind a pointer. Programs use `clone` on kernels without it.
+    fn namespaces(&mut self, reported: u32) {
+        self.refuse(&[libc::SYS_setns], reported);
+        self.refuse(&[libc::SYS_clone3], ENOSYS);
+        self.refuse_bits(libc::SYS_clone, 0, NAMESPACES, reported);
+        self.refuse_bits(libc::SYS_unshare, 0, NAMESPACES | TIME_NAMESPACE, reported);
+    }
+
+    /// Refuses memory files that could be executed.
+    fn memory_files(&mut self) {
+        const NO_EXEC_SEAL: u32 = 8;
+        self.check_argument(libc::SYS_memfd_create, 1, |asm| {
+            let (sealed, other) = (asm.ret(ALLOW), asm.ret(ENOSYS));
+            asm.branch(Condition::AnyBit(NO_EXEC_SEAL), sealed, other)
+        });
+    }
+
     /// Prevents the program from slowing down PID 1 or the helper outside.
     ///
     /// It could name them by pid, by user, or by process group: a program attached to a terminal shares the group of PID 1.
@@ -298,28 +291,23 @@ impl FilterBuilder {
     }
 
     /// Refuses requests to devices and files (`ioctl`).
-    fn requests(&mut self, order: &Order) {
+    fn requests(&mut self) {
         let lists = [
-            (Mechanism::Surface, &SPACE_REQUESTS[..], EOPNOTSUPP),
-            (Mechanism::Surface, &ENCRYPTION_REQUESTS, EOPNOTSUPP),
-            (Mechanism::Terminal, &TERMINAL_REQUESTS, EPERM),
+            (&SPACE_REQUESTS[..], EOPNOTSUPP),
+            (&ENCRYPTION_REQUESTS, EOPNOTSUPP),
+            (&TERMINAL_REQUESTS, EPERM),
         ];
         self.check_argument(libc::SYS_ioctl, 1, |asm| {
             let mut other = asm.ret(ALLOW);
-            for (mechanism, requests, action) in lists {
-                if order.has(mechanism) {
-                    let refused = asm.ret(action);
-                    other = requests
-                        .iter()
-                        .fold(other, |no, one| asm.branch(Condition::Equal(*one), refused, no));
-                }
+            for (requests, action) in lists {
+                let refused = asm.ret(action);
+                other =
+                    requests.iter().fold(other, |no, one| asm.branch(Condition::Equal(*one), refused, no));
             }
-            if order.has(Mechanism::Terminal) {
-                let (allowed, refused) = (other, asm.ret(EPERM));
-                for (first, last) in CONSOLES {
-                    let inside = asm.branch(Condition::AtLeast(last + 1), allowed, refused);
-                    other = asm.branch(Condition::AtLeast(first), inside, other);
-                }
+            let (allowed, refused) = (other, asm.ret(EPERM));
+            for (first, last) in CONSOLES {
+                let inside = asm.branch(Condition::AtLeast(last + 1), allowed, refused);
+                other = asm.branch(Condition::AtLeast(first), inside, other);
             }
             other
         });

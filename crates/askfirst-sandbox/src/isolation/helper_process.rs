@@ -20,7 +20,6 @@ use libc::{c_int, c_ulong};
 
 use super::cpu_pin::CpuPin;
 use super::landlock::{self, AccessRights, Ruleset, Tcp};
-use super::mechanism::Mechanism;
 use super::mounts::KernelMounts;
 use super::network::{self, SetupThread};
 use super::order::{Backend, HelperMessage, Order, SetupError};
@@ -30,6 +29,14 @@ use crate::profile::User;
 /// The descriptors at which the launcher passes the order and the message pipe.
 pub(super) const ORDER: RawFd = 3;
 pub(super) const MESSAGES: RawFd = 4;
+
+/// All namespaces except the network, which takes longer than all others together.
+const NAMESPACES: c_int = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
 
 /// The exit code of a helper that has reported its failure.
 pub(super) const REPORTED: i32 = 125;
@@ -139,7 +146,7 @@ pub(super) fn start_init(
     let (alive, hold) = io::pipe().map_err(SetupError::at("creating a pipe"))?;
     let outer_ids = OuterIds::now();
     let cpu_pin = CpuPin::start();
-    match sys::fork_into(namespaces(order)).map_err(SetupError::at("creating the namespaces"))? {
+    match sys::fork_into(NAMESPACES).map_err(SetupError::at("creating the namespaces"))? {
         0 => {
             drop(hold);
             ours.iter().for_each(|fd| sys::close(*fd));
@@ -202,18 +209,6 @@ fn groups_are_fixed() -> bool {
     std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|text| text.trim() == "deny")
 }
 
-/// Returns the flags for all namespaces except the network, which takes longer than all others together.
-fn namespaces(order: &Order) -> c_int {
-    let kinds = [
-        (Mechanism::IpcNamespace, libc::CLONE_NEWIPC),
-        (Mechanism::PidNamespace, libc::CLONE_NEWPID),
-        (Mechanism::UtsNamespace, libc::CLONE_NEWUTS),
-        (Mechanism::CgroupNamespace, libc::CLONE_NEWCGROUP),
-    ];
-    let always = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
-    kinds.into_iter().filter(|(kind, _)| order.has(*kind)).fold(always, |all, (_, flag)| all | flag)
-}
-
 /// The setup of PID 1 that needs privileges, which are dropped at the end.
 ///
 /// Returns a second thread. The caller must wait for its end before the program starts.
@@ -224,9 +219,7 @@ fn set_up<'scope>(
     cpu_pin: &CpuPin,
     scope: &'scope Scope<'scope, '_>,
 ) -> Result<SetupThread<'scope>, SetupError> {
-    if order.has(Mechanism::Tie) {
-        die_with_parent(alive)?;
-    }
+    die_with_parent(alive)?;
     // SAFETY: sets a number of this process, which both threads use.
     let mask = unsafe { libc::umask(0) };
     let (moved, have_moved) = mpsc::channel::<Option<Arc<KernelMounts>>>();
@@ -235,7 +228,7 @@ fn set_up<'scope>(
             mounts::detach_old_tree()?;
             kernel_mounts.map_or(Ok(()), |kernel_mounts| kernel_mounts.attach(order))
         }
-        // Nothing was mounted: either the order has no mounts, or mounting failed and the other thread reports it.
+        // Mounting failed, and the other thread reports it.
         Err(mpsc::RecvError) => Ok(()),
     };
     // Start with the network, since it takes longest.
@@ -249,28 +242,20 @@ fn set_up<'scope>(
     map("uid_map", format!("{user} {user} 1"))?;
     map("gid_map", format!("{group} {group} 1"))?;
     streams::reopen_terminals()?;
-    if order.has(Mechanism::Mounts) {
-        // The receiver is gone only if the network setup failed, which is reported at the end.
-        mounts::build(order, move |kernel_mounts| moved.send(kernel_mounts).unwrap_or(()))?;
-    } else {
-        drop(moved);
-    }
+    // The receiver is gone only if the network setup failed, which is reported at the end.
+    mounts::build(order, move |kernel_mounts| moved.send(kernel_mounts).unwrap_or(()))?;
     // SAFETY: as above.
     unsafe { libc::umask(mask) };
     let second = network.enter()?;
     streams::reopen_devices()?;
-    drop_privileges(order)?;
+    drop_privileges()?;
     Ok(second)
 }
 
 /// Drops all privileges of this thread and of every process that it starts.
-fn drop_privileges(order: &Order) -> Result<(), SetupError> {
-    if order.has(Mechanism::NoNewPrivileges) {
-        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
-    }
-    if order.has(Mechanism::Capabilities) {
-        sys::drop_capabilities().map_err(SetupError::at("dropping capabilities"))?;
-    }
+fn drop_privileges() -> Result<(), SetupError> {
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
+    sys::drop_capabilities().map_err(SetupError::at("dropping capabilities"))?;
     // Processes inside cannot inspect this one.
     sys::prctl(libc::PR_SET_DUMPABLE, 0)
         .map_err(SetupError::at("hiding the helper from other processes"))
@@ -283,7 +268,7 @@ fn run_in_bubblewrap(order: &Order, messages: &MessageWriter) -> Result<i32, Set
     init::block_signals().map_err(SetupError::at("blocking signals"))?;
     mounts::make_devices_read_only()?;
     streams::reopen_devices()?;
-    drop_privileges(order)?;
+    drop_privileges()?;
     match init::run(order, messages, None, || Ok(()))? {}
 }
 
@@ -293,9 +278,7 @@ fn run_content_only(order: &Order, messages: &MessageWriter) -> Result<i32, Setu
     disable_core_contents()?;
     change_user(order)?;
     init::block_signals().map_err(SetupError::at("blocking signals"))?;
-    if order.has(Mechanism::NoNewPrivileges) {
-        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
-    }
+    sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(SetupError::at("disabling new privileges"))?;
     if rustix::process::geteuid().is_root() {
         sys::drop_capabilities().map_err(SetupError::at("dropping capabilities"))?;
     }
@@ -304,10 +287,7 @@ fn run_content_only(order: &Order, messages: &MessageWriter) -> Result<i32, Setu
 }
 
 /// Creates the Landlock rules for the program. Must run before the filter, which denies the system calls for it.
-pub(super) fn landlock_rules(order: &Order) -> Result<Option<Ruleset>, SetupError> {
-    if !order.has(Mechanism::Landlock) {
-        return Ok(None);
-    }
+pub(super) fn landlock_rules(order: &Order) -> Result<Ruleset, SetupError> {
     let failed = || SetupError::at::<io::Error>("creating the Landlock rules");
     match order.backend {
         // The mount tree contains only readable paths, so the rules only restrict writing.
@@ -324,9 +304,9 @@ pub(super) fn landlock_rules(order: &Order) -> Result<Option<Ruleset>, SetupErro
                     done => done.map_err(failed())?,
                 }
             }
-            Ok(Some(rules))
+            Ok(rules)
         }
-        Backend::ContentOnly => super::content_only::rules(order).map(Some),
+        Backend::ContentOnly => super::content_only::rules(order),
     }
 }
 

@@ -13,7 +13,6 @@ use super::child::{self, StartResult};
 use super::cpu_pin::CpuPin;
 use super::helper_process::{MessageWriter, REPORTED, end};
 use super::job_control::JobControl;
-use super::mechanism::Mechanism;
 use super::notify::RefusalListener;
 use super::order::{Backend, HelperMessage, Order, SetupError};
 use super::routes::Counters;
@@ -227,7 +226,7 @@ pub(super) fn run(
 
 /// Whether this process is the first in its own pid namespace, so that all others there descend from the program.
 fn is_first(order: &Order) -> bool {
-    order.backend == Backend::Namespaces && order.has(Mechanism::PidNamespace) && std::process::id() == 1
+    order.backend == Backend::Namespaces && std::process::id() == 1
 }
 
 /// Kills the remaining processes of the program and waits until all are gone.
@@ -250,8 +249,7 @@ fn kill_others() -> io::Result<()> {
 /// Whether the program is in a network without a connection to the outside.
 fn has_separate_network(order: &Order) -> bool {
     match (order.profile.network, order.backend) {
-        (Network::Own, Backend::Namespaces) => order.has(Mechanism::NetworkNamespace),
-        (Network::Own, Backend::Bubblewrap) => true,
+        (Network::Own, Backend::Namespaces | Backend::Bubblewrap) => true,
         (Network::Own, Backend::ContentOnly) | (Network::Shared, _) => false,
     }
 }

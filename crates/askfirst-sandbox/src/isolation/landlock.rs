@@ -130,7 +130,7 @@ impl Ruleset {
     }
 
     /// Enforces the rules for this thread and what it starts. `no_new_privs` must be set before.
-    pub(crate) fn enforce(self) -> io::Result<()> {
+    pub(crate) fn enforce(&self) -> io::Result<()> {
         // SAFETY: no memory is passed.
         let result = unsafe { libc::syscall(RESTRICT_SELF, self.ruleset.as_raw_fd(), 0_u32) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

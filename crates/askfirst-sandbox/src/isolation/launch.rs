@@ -57,16 +57,7 @@ pub(super) fn launch_task(
     stop: &Stop,
     task: Task,
 ) -> Result<SandboxRun, LaunchError> {
-    carry_out(sandbox, build_order(sandbox, profile, spec, task)?, spec, stop)
-}
-
-/// Carries out an order unchanged.
-pub(super) fn carry_out(
-    sandbox: &Sandbox,
-    order: Order,
-    spec: &Spec,
-    stop: &Stop,
-) -> Result<SandboxRun, LaunchError> {
+    let order = build_order(sandbox, profile, spec, task)?;
     let spec = &Spec { limits: stricter(&order.profile.limits, &spec.limits), ..spec.clone() };
     let launch = match (&sandbox.pool, order.profile.user) {
         (Some(pool), User::Same) => HelperLaunch::pooled(pool.take(&sandbox.helper)?, order)?,
@@ -94,16 +85,7 @@ pub fn attach_in_sandbox(
     spec: &Spec,
     stop: &Stop,
 ) -> Result<(End, Vec<Violation>), LaunchError> {
-    attach(sandbox, build_order(sandbox, profile, spec, Task::Program)?, spec, stop)
-}
-
-/// Carries out an order unchanged, with the standard streams of this process.
-pub(super) fn attach(
-    sandbox: &Sandbox,
-    mut order: Order,
-    spec: &Spec,
-    stop: &Stop,
-) -> Result<(End, Vec<Violation>), LaunchError> {
+    let mut order = build_order(sandbox, profile, spec, Task::Program)?;
     let descriptors = order.profile.descriptors;
     let (handoff, resume) = match descriptors {
         Descriptors::Standard => (None, None),
@@ -148,8 +130,6 @@ pub(super) fn build_order(
         folder,
         terminal: TerminalAccess::Detached,
         profile,
-        #[cfg(test)]
-        off: Vec::new(),
     })
 }
 
@@ -325,8 +305,6 @@ impl HelperLaunch {
             marker,
         };
         let extra = ExtraFds::new(extra).map_err(system("duplicating descriptors"))?;
-        #[cfg(test)]
-        let extra = ExtraFds { leaks: !order.has(super::mechanism::Mechanism::Descriptors), ..extra };
         let messages = MessageReader::new(messages, AfterReport::Exits).map_err(system("creating a pipe"))?;
         Ok(Self {
             start: HelperStart::New { prepared, extra, reports_end: sandbox.backend == Backend::Namespaces },

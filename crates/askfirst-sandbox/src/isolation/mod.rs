@@ -24,7 +24,6 @@ mod init;
 mod job_control;
 mod landlock;
 mod launch;
-mod mechanism;
 mod mounts;
 mod network;
 mod notify;

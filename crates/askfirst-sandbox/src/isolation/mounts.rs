@@ -17,7 +17,6 @@ use std::sync::Arc;
 
 pub(super) use kernel_mounts::KernelMounts;
 
-use super::mechanism::Mechanism;
 use super::order::{Order, SetupError};
 use super::sys::{self, MountScope, NO_DEVICES, NO_PROGRAMS, NO_SET_ID, READ_ONLY};
 use crate::error::escape;
@@ -72,11 +71,10 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     let system =
         profile.system.iter().filter_map(|path| SystemEntry::pick(path, &profile.system).transpose());
     let system = system.collect::<Result<Vec<_>, _>>()?;
-    let grants =
-        profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(order, grant, mode)?)));
+    let grants = profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(grant, mode)?)));
     let grants = grants.collect::<Result<Vec<_>, SetupError>>()?;
     let devices = devices(order)?;
-    let proc = new_proc(order)?;
+    let proc = new_proc()?;
 
     let made = |step: &'static str| SetupError::at::<io::Error>(step);
     let root = sys::new_mount(c"tmpfs", &[(c"mode", c"0755")], NO_SET_ID | NO_DEVICES)
@@ -161,7 +159,7 @@ fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
     Ok(copy)
 }
 
-fn pick_grant(order: &Order, grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
+fn pick_grant(grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
     let failed = || mounting(&grant.path);
     if depth(&grant.path) < 2 {
         return Err(failed()(io::Error::from_raw_os_error(libc::EINVAL)));
@@ -173,13 +171,12 @@ fn pick_grant(order: &Order, grant: &Grant, mode: Mode) -> Result<OwnedFd, Setup
         return Err(failed()(io::Error::from_raw_os_error(libc::ELOOP)));
     }
     let identity = Identity { device: found.st_dev, inode: found.st_ino };
-    if identity != grant.identity && order.has(Mechanism::Identity) {
+    if identity != grant.identity {
         return Err(SetupError {
             step: format!("mounting `{}` (it has been replaced since the check)", escape(&grant.path)),
             cause: io::Error::from_raw_os_error(libc::ESTALE),
         });
     }
-    let mode = if order.has(Mechanism::ReadOnly) { mode } else { Mode::Write };
     copy(&handle, mode).map_err(failed())
 }
 
@@ -217,13 +214,8 @@ pub(super) fn make_devices_read_only() -> Result<(), SetupError> {
     Ok(())
 }
 
-fn new_proc(order: &Order) -> Result<OwnedFd, SetupError> {
-    let read_only = if order.has(Mechanism::Proc) { READ_ONLY } else { 0 };
-    if !order.has(Mechanism::PidNamespace) {
-        let host = sys::open_path(libc::AT_FDCWD, c"/proc").and_then(|proc| sys::copy_tree(proc.as_fd()));
-        return host.map_err(SetupError::at("mounting `/proc`"));
-    }
-    sys::new_mount(c"proc", &[], read_only | NO_SET_ID | NO_DEVICES | NO_PROGRAMS)
+fn new_proc() -> Result<OwnedFd, SetupError> {
+    sys::new_mount(c"proc", &[], READ_ONLY | NO_SET_ID | NO_DEVICES | NO_PROGRAMS)
         .map_err(SetupError::at("mounting `/proc`"))
 }
 
@@ -383,14 +375,8 @@ impl TreeBuilder<'_> {
             if whole.iter().any(|covered| path.starts_with(covered)) {
                 continue;
             }
-            let needed = match denial {
-                None => Mechanism::Pins,
-                Some(Denial::Write | Denial::All) => Mechanism::Masks,
-            };
-            if self.order.has(needed) {
-                let covered = self.deny(path, denial);
-                whole.extend(covered.map_err(SetupError::at(format!("denying `{}`", escape(path))))?);
-            }
+            let covered = self.deny(path, denial);
+            whole.extend(covered.map_err(SetupError::at(format!("denying `{}`", escape(path))))?);
         }
         Ok(())
     }
@@ -452,9 +438,6 @@ impl TreeBuilder<'_> {
         let make = || -> io::Result<()> {
             let onto = self.place(Path::new("/proc"), EntryKind::Folder)?;
             sys::attach(proc.as_fd(), onto.as_fd())?;
-            if !self.order.has(Mechanism::Proc) {
-                return Ok(());
-            }
             let of_root = rustix::process::geteuid().is_root().then_some(PROC_OF_ROOT);
             // If a file is missing, use its cover for the next one: the kernel takes long to release an unused one.
             let mut names = PROC_COVERED.into_iter().chain(of_root.into_iter().flatten()).peekable();

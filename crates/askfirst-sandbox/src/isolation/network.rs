@@ -10,7 +10,6 @@ use std::sync::mpsc::{Receiver, RecvError, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::cpu_pin::CpuPin;
-use super::mechanism::Mechanism;
 use super::order::{Order, SetupError};
 use super::sys;
 use crate::profile::Network;
@@ -38,10 +37,7 @@ pub(super) fn start<'scope>(
         libc::mallopt(libc::M_ARENA_MAX, 1)
     };
     let proc = sys::open_path(libc::AT_FDCWD, c"/proc").map_err(SetupError::at("creating the network"))?;
-    let own = match order.profile.network {
-        Network::Own => order.has(Mechanism::NetworkNamespace),
-        Network::Shared => false,
-    };
+    let own = order.profile.network == Network::Own;
     let (sender, created) = channel();
     cpu_pin.release();
     let thread = thread::Builder::new().spawn_scoped(scope, move || {

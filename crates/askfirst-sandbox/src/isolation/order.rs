@@ -18,9 +18,6 @@ pub(crate) struct Order {
     pub(crate) folder: PathBuf,
     pub(crate) terminal: TerminalAccess,
     pub(crate) profile: OSProfile,
-    /// The mechanisms that a test turns off, to show that an escape succeeds without them.
-    #[cfg(test)]
-    pub(crate) off: Vec<super::mechanism::Mechanism>,
 }
 
 /// How the sandbox is built.

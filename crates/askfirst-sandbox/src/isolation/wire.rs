@@ -38,8 +38,6 @@ pub(super) fn encode(order: &Order) -> Vec<u8> {
         TerminalAccess::Background => 2,
     });
     profile(&mut out, &order.profile);
-    #[cfg(test)]
-    out.list(&order.off, |out, off| out.number(*off as u64));
     out.0
 }
 
@@ -119,8 +117,6 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
             _ => return None,
         },
         profile: read_profile(&mut from)?,
-        #[cfg(test)]
-        off: from.list(|from| super::mechanism::ALL.get(usize::try_from(from.number()?).ok()?).copied())?,
     };
     from.0.is_empty().then_some(order)
 }

@@ -38,7 +38,6 @@ fn grants_are_descriptors_and_precede_their_masks() {
             links: vec![("/a/link".into(), home.join("sub"))],
             ..OSProfile::nothing()
         },
-        off: Vec::new(),
     };
     let builder = command(&order, &Helper(Program::Own), 2).unwrap();
     let number = |word: &str| word != "000" && word.parse::<u32>().is_ok();
@@ -83,7 +82,6 @@ fn swapped_grant_is_refused() {
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
         profile,
-        off: Vec::new(),
     };
     assert!(command(&order, &Helper(Program::Own), 2).is_err());
 }

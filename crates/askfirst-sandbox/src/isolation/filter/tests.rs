@@ -16,7 +16,6 @@ fn order(backend: Backend, network: Network) -> Order {
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
         profile: OSProfile { network, ..OSProfile::nothing() },
-        off: Vec::new(),
     }
 }
 

@@ -11,9 +11,8 @@ use std::sync::OnceLock;
 
 use super::world::{SECRET, Services, World};
 use super::{ATTACKER, Probe, SCENE, Seen, Who, network, probes};
-use crate::isolation::mechanism::{ALL, Mechanism};
-use crate::isolation::order::{Backend, Task};
-use crate::isolation::{Helper, Sandbox, launch, launch_in_sandbox};
+use crate::isolation::order::Backend;
+use crate::isolation::{Helper, Sandbox, launch_in_sandbox};
 use crate::profile::{OSProfile, User};
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
@@ -36,8 +35,7 @@ pub(super) enum As {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isolation {
     None,
-    /// The sandbox, with at most one mechanism off.
-    Sandbox(Option<Mechanism>),
+    Sandbox,
     /// The sandbox of bubblewrap.
     Bubblewrap,
     /// The sandbox of a helper that has run a program before.
@@ -46,14 +44,13 @@ pub(super) enum Isolation {
 
 /// Runs the probes. Returns the names of the probes that succeeded, and of all that ran.
 pub(super) fn scene_of(who: As, isolation: Isolation) -> (BTreeSet<String>, BTreeSet<String>) {
-    let off = match isolation {
-        Isolation::None => "none".to_owned(),
-        Isolation::Sandbox(None) => "all".to_owned(),
-        Isolation::Bubblewrap => "bubblewrap".to_owned(),
-        Isolation::PooledHelper => "pooled".to_owned(),
-        Isolation::Sandbox(Some(mechanism)) => (mechanism as usize).to_string(),
+    let isolation = match isolation {
+        Isolation::None => "none",
+        Isolation::Sandbox => "sandbox",
+        Isolation::Bubblewrap => "bubblewrap",
+        Isolation::PooledHelper => "pooled",
     };
-    let output = scene_command(who).args(["probes", &format!("{who:?}"), &off]).output().unwrap();
+    let output = scene_command(who).args(["probes", &format!("{who:?}"), isolation]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.success() && said.ends_with("done\n"),
@@ -122,7 +119,7 @@ pub(super) fn scene() -> ! {
     };
     match (words[0].as_str(), words[2].as_str()) {
         ("probes", "none") => without_sandbox(who),
-        ("probes", "all") => in_sandbox(who, sandbox(), None),
+        ("probes", "sandbox") => in_sandbox(who, &sandbox()),
         ("probes", "pooled") => {
             let sandbox = sandbox().with_helper_pool();
             let first = launch_in_sandbox(
@@ -132,10 +129,9 @@ pub(super) fn scene() -> ! {
                 &Stop::new(),
             );
             assert_eq!(first.unwrap().finished.end, End::Exited(0));
-            in_sandbox(who, sandbox, None);
+            in_sandbox(who, &sandbox);
         }
-        ("probes", "bubblewrap") => in_sandbox(who, bubblewrap_sandbox().unwrap(), None),
-        ("probes", number) => in_sandbox(who, sandbox(), Some(ALL[number.parse::<usize>().unwrap()])),
+        ("probes", "bubblewrap") => in_sandbox(who, &bubblewrap_sandbox().unwrap()),
         ("terminal", descriptors) => super::terminal::play(descriptors),
         (other, argument) => super::missing_features::play(other, argument),
     }
@@ -222,7 +218,7 @@ pub(super) fn bubblewrap_sandbox() -> Option<Sandbox> {
     Some(Sandbox { backend: Backend::Bubblewrap, bubblewrap: Some(path), ..sandbox() })
 }
 
-fn in_sandbox(who: As, sandbox: Sandbox, off: Option<Mechanism>) {
+fn in_sandbox(who: As, sandbox: &Sandbox) {
     let base = base(0);
     let (mut world, services) = World::make(&base, 0);
     let mut victim = victim(&base);
@@ -239,19 +235,7 @@ fn in_sandbox(who: As, sandbox: Sandbox, off: Option<Mechanism>) {
     if who == As::RootForUser {
         profile.user = User::Other { user: OTHER_USER, group: OTHER_USER };
     }
-    let mut order = launch::build_order(&sandbox, &profile, &spec, Task::Program).unwrap();
-    order.off.extend(off);
-    let over = match launch::carry_out(&sandbox, order, &spec, &Stop::new()) {
-        Ok(over) => over,
-        Err(cause) if off.is_some() => {
-            println!("refused: {cause}");
-            victim.kill().unwrap();
-            victim.wait().unwrap();
-            world.clear(services);
-            return;
-        }
-        Err(cause) => panic!("{cause}"),
-    };
+    let over = launch_in_sandbox(sandbox, &profile, &spec, &Stop::new()).unwrap();
     let said = String::from_utf8_lossy(&over.finished.stdout.whole().unwrap()).into_owned();
     assert_eq!(over.finished.end, End::Exited(0), "{said}{:?}", over.finished.stderr);
     let worked: BTreeSet<&str> = said.lines().filter_map(|line| line.strip_suffix("\tworked")).collect();

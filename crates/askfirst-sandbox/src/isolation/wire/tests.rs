@@ -1,7 +1,6 @@
 //! Tests that an order is decoded exactly, and that no other bytes are an order.
 
 use super::*;
-use crate::isolation::mechanism::Mechanism;
 
 fn order() -> Order {
     let grant = |path: &str| Grant { path: path.into(), identity: Identity { device: 7, inode: u64::MAX } };
@@ -28,7 +27,6 @@ fn order() -> Order {
             user: User::Other { user: 1, group: u32::MAX },
             ..OSProfile::nothing()
         },
-        off: vec![Mechanism::Tie],
     }
 }
 
