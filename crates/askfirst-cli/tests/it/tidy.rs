@@ -283,6 +283,12 @@ fn containing(folder: &str, banned: &[&str]) -> Vec<String> {
     places
 }
 
+/// Tests run the code that users run. Guards prove that a rule matters, without a switch.
+#[test]
+fn production_code_does_not_depend_on_being_tested() {
+    wrong("code that tests replace", containing("crates", &["not(test)", "cfg!(test)"]));
+}
+
 #[test]
 fn pipeline_stays_short() {
     let text = std::fs::read_to_string(root().join("crates/askfirst-runtime/src/pipeline.rs")).unwrap();
