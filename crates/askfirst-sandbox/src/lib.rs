@@ -67,7 +67,9 @@ pub use isolation::{
     landlock_version, launch_in_sandbox, run_helper_if_requested,
 };
 pub use launch::launch;
-pub use profile::{Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User};
+pub use profile::{
+    Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User, View,
+};
 pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, Spec, Stdin};
 pub use stop::Stop;
 

@@ -16,6 +16,8 @@ pub struct OSProfile {
     pub readable: Vec<Grant>,
     /// Folders and files that the process may also change.
     pub writable: Vec<Grant>,
+    /// Copy-on-write views of writable grants. The process changes the layers, and the files stay as they are.
+    pub views: Vec<View>,
     /// Paths inside grants that are denied. They must exist, so the caller searches again before each start.
     pub denied: Vec<DeniedPath>,
     /// Read-only paths that programs need to start. Missing ones are skipped.
@@ -44,6 +46,7 @@ impl OSProfile {
         Self {
             readable: Vec::new(),
             writable: Vec::new(),
+            views: Vec::new(),
             denied: Vec::new(),
             system: SYSTEM_PATHS.iter().map(PathBuf::from).collect(),
             links: Vec::new(),
@@ -171,6 +174,19 @@ pub struct Identity {
     pub device: u64,
     /// Its number in that file system.
     pub inode: u64,
+}
+
+/// A copy-on-write view of a writable grant. Only the backend with own namespaces can make one.
+///
+/// The caller creates both layer folders, empty and for this one run, where no other process can change them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The path of the writable grant.
+    pub root: PathBuf,
+    /// The folder that gets what the process changes, in the format of overlayfs.
+    pub upper: Grant,
+    /// A folder on the same file system as `upper`, which the kernel uses while the process runs.
+    pub work: Grant,
 }
 
 /// A path inside a grant that is denied.

@@ -120,6 +120,10 @@ pub(super) fn build_order(
         Ok(_) => return Err(LaunchError::FolderRelative(escape(&spec.folder))),
         Err(cause) => return Err(LaunchError::Folder { folder: escape(&spec.folder), cause }),
     };
+    if !profile.views.is_empty() && sandbox.backend != Backend::Namespaces {
+        let cause = io::Error::from_raw_os_error(libc::ENOTSUP);
+        return Err(LaunchError::Sandbox { step: "making a view without own namespaces".to_owned(), cause });
+    }
     let profile = OSProfile { limits: stricter(&profile.limits, &spec.limits), ..profile.clone() };
     Ok(Order {
         backend: sandbox.backend,

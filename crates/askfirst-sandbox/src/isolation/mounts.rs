@@ -20,7 +20,7 @@ pub(super) use kernel_mounts::KernelMounts;
 use super::order::{Order, SetupError};
 use super::sys::{self, MountScope, NO_DEVICES, NO_PROGRAMS, NO_SET_ID, READ_ONLY};
 use crate::error::escape;
-use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, depth};
+use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, OSProfile, View, depth};
 
 /// Devices that every program may use. They give access to nothing else.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -71,7 +71,8 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     let system =
         profile.system.iter().filter_map(|path| SystemEntry::pick(path, &profile.system).transpose());
     let system = system.collect::<Result<Vec<_>, _>>()?;
-    let grants = profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(grant, mode)?)));
+    let grants =
+        profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(profile, grant, mode)?)));
     let grants = grants.collect::<Result<Vec<_>, SetupError>>()?;
     let devices = devices(order)?;
     let proc = new_proc()?;
@@ -159,7 +160,37 @@ fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
     Ok(copy)
 }
 
-fn pick_grant(grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
+fn pick_grant(profile: &OSProfile, grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
+    let handle = open_grant(grant)?;
+    match profile.views.iter().find(|view| mode == Mode::Write && view.root == grant.path) {
+        Some(view) => overlay(&handle, view),
+        None => copy(&handle, mode).map_err(mounting(&grant.path)),
+    }
+}
+
+/// Mounts a view: an overlay whose lower layer is the folder of the grant.
+fn overlay(lower: &OwnedFd, view: &View) -> Result<OwnedFd, SetupError> {
+    let (upper, work) = (open_grant(&view.upper)?, open_grant(&view.work)?);
+    // The kernel resolves these links at once. `/proc` is still that of the old tree.
+    let path = |layer: &OwnedFd| CString::new(format!("/proc/self/fd/{}", layer.as_raw_fd()));
+    let make = || {
+        let [lower, upper, work] = [path(lower)?, path(&upper)?, path(&work)?];
+        let options: [(&CStr, &CStr); 7] = [
+            (c"lowerdir", &lower),
+            (c"upperdir", &upper),
+            (c"workdir", &work),
+            (c"userxattr", c""),
+            (c"index", c"off"),
+            (c"xino", c"off"),
+            (c"volatile", c""),
+        ];
+        sys::new_mount(c"overlay", &options, NO_SET_ID | NO_DEVICES)
+    };
+    make().map_err(SetupError::at(format!("making a view of `{}`", escape(&view.root))))
+}
+
+/// Opens the file or folder of a grant, which must be the one that the caller checked.
+fn open_grant(grant: &Grant) -> Result<OwnedFd, SetupError> {
     let failed = || mounting(&grant.path);
     if depth(&grant.path) < 2 {
         return Err(failed()(io::Error::from_raw_os_error(libc::EINVAL)));
@@ -177,7 +208,7 @@ fn pick_grant(grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
             cause: io::Error::from_raw_os_error(libc::ESTALE),
         });
     }
-    copy(&handle, mode).map_err(failed())
+    Ok(handle)
 }
 
 fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, SetupError> {

@@ -107,8 +107,9 @@ pub(crate) fn attach_at(mount: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &CS
     .map(drop)
 }
 
-/// Creates a file system with these options. It is attached nowhere.
+/// Creates a file system with these options. It is attached nowhere. An option with an empty value is a flag.
 pub(crate) fn new_mount(kind: &CStr, options: &[(&CStr, &CStr)], attributes: u64) -> io::Result<OwnedFd> {
+    const SET_FLAG: c_uint = 0;
     const SET_STRING: c_uint = 1;
     const CREATE: c_uint = 6;
     // SAFETY: the name is NUL-terminated.
@@ -118,7 +119,10 @@ pub(crate) fn new_mount(kind: &CStr, options: &[(&CStr, &CStr)], attributes: u64
         check(unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), command, key, value, 0) })
     };
     for (key, value) in options {
-        configure(SET_STRING, key.as_ptr(), value.as_ptr())?;
+        match value.is_empty() {
+            true => configure(SET_FLAG, key.as_ptr(), ptr::null())?,
+            false => configure(SET_STRING, key.as_ptr(), value.as_ptr())?,
+        };
     }
     configure(CREATE, ptr::null(), ptr::null())?;
     // SAFETY: no memory is passed.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::order::{Backend, Order, Task};
-use crate::profile::{Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, User};
+use crate::profile::{Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, User, View};
 use crate::spec::Limits;
 use crate::terminal::TerminalAccess;
 
@@ -49,6 +49,11 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
     };
     out.list(&profile.readable, grant);
     out.list(&profile.writable, grant);
+    out.list(&profile.views, |out, view| {
+        out.text(view.root.as_os_str());
+        grant(out, &view.upper);
+        grant(out, &view.work);
+    });
     out.list(&profile.denied, |out, denied| {
         out.text(denied.path.as_os_str());
         out.number(match denied.what {
@@ -138,6 +143,8 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         Some(DeniedPath { path, what })
     };
     let (readable, writable) = (from.list(grant)?, from.list(grant)?);
+    let views =
+        from.list(|from| Some(View { root: from.path()?, upper: grant(from)?, work: grant(from)? }))?;
     let denied = from.list(denied)?;
     let system = from.list(WireReader::path)?;
     let links = from.list(|from| Some((from.path()?, from.path()?)))?;
@@ -171,6 +178,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
     Some(OSProfile {
         readable,
         writable,
+        views,
         denied,
         system,
         links,

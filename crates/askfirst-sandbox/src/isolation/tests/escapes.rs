@@ -70,6 +70,16 @@ fn no_probe_succeeds_with_a_pooled_helper() {
 
 // invariant: 4
 #[test]
+fn no_probe_succeeds_in_a_view() {
+    assert_eq!(scene_of(As::User, Isolation::View).0, names(&[]));
+    if is_root() {
+        assert_eq!(scene_of(As::Root, Isolation::View).0, names(&[]));
+        assert_eq!(scene_of(As::RootForUser, Isolation::View).0, names(&[]));
+    }
+}
+
+// invariant: 4
+#[test]
 fn no_probe_succeeds_with_bubblewrap() {
     if bubblewrap_sandbox().is_none() {
         return skip("no_probe_succeeds_with_bubblewrap", "no bubblewrap 0.12 or newer");

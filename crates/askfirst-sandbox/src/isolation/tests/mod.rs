@@ -17,6 +17,7 @@ mod setup;
 mod status;
 mod terminal;
 mod tree;
+mod views;
 mod world;
 
 use std::path::Path;

@@ -40,6 +40,8 @@ pub(super) enum Isolation {
     Bubblewrap,
     /// The sandbox of a helper that has run a program before.
     PooledHelper,
+    /// The sandbox with a view of the writable root.
+    View,
 }
 
 /// Runs the probes. Returns the names of the probes that succeeded, and of all that ran.
@@ -49,6 +51,7 @@ pub(super) fn scene_of(who: As, isolation: Isolation) -> (BTreeSet<String>, BTre
         Isolation::Sandbox => "sandbox",
         Isolation::Bubblewrap => "bubblewrap",
         Isolation::PooledHelper => "pooled",
+        Isolation::View => "view",
     };
     let output = scene_command(who).args(["probes", &format!("{who:?}"), isolation]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -119,7 +122,8 @@ pub(super) fn scene() -> ! {
     };
     match (words[0].as_str(), words[2].as_str()) {
         ("probes", "none") => without_sandbox(who),
-        ("probes", "sandbox") => in_sandbox(who, &sandbox()),
+        ("probes", "sandbox") => in_sandbox(who, &sandbox(), Root::Itself),
+        ("probes", "view") => in_sandbox(who, &sandbox(), Root::View),
         ("probes", "pooled") => {
             let sandbox = sandbox().with_helper_pool();
             let first = launch_in_sandbox(
@@ -129,9 +133,9 @@ pub(super) fn scene() -> ! {
                 &Stop::new(),
             );
             assert_eq!(first.unwrap().finished.end, End::Exited(0));
-            in_sandbox(who, &sandbox);
+            in_sandbox(who, &sandbox, Root::Itself);
         }
-        ("probes", "bubblewrap") => in_sandbox(who, &bubblewrap_sandbox().unwrap()),
+        ("probes", "bubblewrap") => in_sandbox(who, &bubblewrap_sandbox().unwrap(), Root::Itself),
         ("terminal", descriptors) => super::terminal::play(descriptors),
         (other, argument) => super::missing_features::play(other, argument),
     }
@@ -218,15 +222,26 @@ pub(super) fn bubblewrap_sandbox() -> Option<Sandbox> {
     Some(Sandbox { backend: Backend::Bubblewrap, bubblewrap: Some(path), ..sandbox() })
 }
 
-fn in_sandbox(who: As, sandbox: &Sandbox) {
+/// What a program in the sandbox writes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Root {
+    Itself,
+    View,
+}
+
+fn in_sandbox(who: As, sandbox: &Sandbox, root: Root) {
     let base = base(0);
     let (mut world, services) = World::make(&base, 0);
     let mut victim = victim(&base);
     world.victim = victim.id() as i32;
     open_descriptors(&world);
+    for layer in ["LAYERS/upper", "LAYERS/work"] {
+        fs::create_dir_all(base.join(layer)).unwrap();
+    }
     if who == As::RootForUser {
         give(&base);
     }
+    let before = super::views::entries(&world.a(""));
     let mut spec = Spec::new(program(), "/");
     spec.args = [ATTACKER.to_owned()].into_iter().chain(world.words()).map(Into::into).collect();
     spec.env = vec![("PATH".into(), "/usr/bin:/bin".into()), ("SCENE_TOKEN".into(), SECRET.into())];
@@ -235,7 +250,11 @@ fn in_sandbox(who: As, sandbox: &Sandbox) {
     if who == As::RootForUser {
         profile.user = User::Other { user: OTHER_USER, group: OTHER_USER };
     }
+    if root == Root::View {
+        profile.views = vec![super::views::view(&world.a(""), &base.join("LAYERS"))];
+    }
     let over = launch_in_sandbox(sandbox, &profile, &spec, &Stop::new()).unwrap();
+    assert!(root == Root::Itself || super::views::entries(&world.a("")) == before, "a file changed");
     let said = String::from_utf8_lossy(&over.finished.stdout.whole().unwrap()).into_owned();
     assert_eq!(over.finished.end, End::Exited(0), "{said}{:?}", over.finished.stderr);
     let worked: BTreeSet<&str> = said.lines().filter_map(|line| line.strip_suffix("\tworked")).collect();

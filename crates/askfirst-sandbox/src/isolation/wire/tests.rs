@@ -15,6 +15,7 @@ fn order() -> Order {
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],
+            views: vec![View { root: "/w".into(), upper: grant("/l/upper"), work: grant("/l/work") }],
             denied: vec![
                 DeniedPath { path: "/w/.env".into(), what: Denial::All },
                 DeniedPath { path: "/w/.git".into(), what: Denial::Write },
