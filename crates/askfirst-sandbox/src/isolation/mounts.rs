@@ -3,6 +3,7 @@
 //! All mounts use descriptors. Nothing is created in a tree that another process can write, and no symbolic link is
 //! followed.
 
+mod grants;
 mod kernel_mounts;
 mod links;
 
@@ -15,12 +16,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use grants::{copy, pick_grant};
 pub(super) use kernel_mounts::KernelMounts;
 
 use super::order::{Order, SetupError};
 use super::sys::{self, MountScope, NO_DEVICES, NO_PROGRAMS, NO_SET_ID, READ_ONLY};
 use crate::error::escape;
-use crate::profile::{Denial, Descriptors, Grant, Identity, Mode, OSProfile, View, depth};
+use crate::profile::{Denial, Descriptors, Mode};
 
 /// Devices that every program may use. They give access to nothing else.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -148,67 +150,6 @@ impl SystemEntry {
 
 fn is_absent(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
-    let copy = sys::copy_tree(of.as_fd())?;
-    let write = match mode {
-        Mode::Read => READ_ONLY,
-        Mode::Write => 0,
-    };
-    sys::set_attributes(copy.as_fd(), write | NO_SET_ID | NO_DEVICES, MountScope::Tree)?;
-    Ok(copy)
-}
-
-fn pick_grant(profile: &OSProfile, grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
-    let handle = open_grant(grant)?;
-    match profile.views.iter().find(|view| mode == Mode::Write && view.root == grant.path) {
-        Some(view) => overlay(&handle, view),
-        None => copy(&handle, mode).map_err(mounting(&grant.path)),
-    }
-}
-
-/// Mounts a view: an overlay whose lower layer is the folder of the grant.
-fn overlay(lower: &OwnedFd, view: &View) -> Result<OwnedFd, SetupError> {
-    let (upper, work) = (open_grant(&view.upper)?, open_grant(&view.work)?);
-    // The kernel resolves these links at once. `/proc` is still that of the old tree.
-    let path = |layer: &OwnedFd| CString::new(format!("/proc/self/fd/{}", layer.as_raw_fd()));
-    let make = || {
-        let [lower, upper, work] = [path(lower)?, path(&upper)?, path(&work)?];
-        let options: [(&CStr, &CStr); 7] = [
-            (c"lowerdir", &lower),
-            (c"upperdir", &upper),
-            (c"workdir", &work),
-            (c"userxattr", c""),
-            (c"index", c"off"),
-            (c"xino", c"off"),
-            (c"volatile", c""),
-        ];
-        sys::new_mount(c"overlay", &options, NO_SET_ID | NO_DEVICES)
-    };
-    make().map_err(SetupError::at(format!("making a view of `{}`", escape(&view.root))))
-}
-
-/// Opens the file or folder of a grant, which must be the one that the caller checked.
-fn open_grant(grant: &Grant) -> Result<OwnedFd, SetupError> {
-    let failed = || mounting(&grant.path);
-    if depth(&grant.path) < 2 {
-        return Err(failed()(io::Error::from_raw_os_error(libc::EINVAL)));
-    }
-    let path = sys::c_path(&grant.path).map_err(failed())?;
-    let handle = sys::open_path(libc::AT_FDCWD, &path).map_err(failed())?;
-    let found = sys::stat(handle.as_fd()).map_err(failed())?;
-    if found.st_mode & libc::S_IFMT == libc::S_IFLNK {
-        return Err(failed()(io::Error::from_raw_os_error(libc::ELOOP)));
-    }
-    let identity = Identity { device: found.st_dev, inode: found.st_ino };
-    if identity != grant.identity {
-        return Err(SetupError {
-            step: format!("mounting `{}` (it has been replaced since the check)", escape(&grant.path)),
-            cause: io::Error::from_raw_os_error(libc::ESTALE),
-        });
-    }
-    Ok(handle)
 }
 
 fn devices(order: &Order) -> Result<Vec<(CString, OwnedFd)>, SetupError> {
