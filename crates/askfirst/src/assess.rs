@@ -89,7 +89,7 @@ impl Assessment {
 /// The content that a person sees for a call, and the state that it depends on.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shown {
-    /// What the call does. If the config has a description of its own, this becomes a fact.
+    /// The action of the call. If the config has a description of its own, this becomes a fact.
     pub action: Option<Action>,
     /// The content.
     pub presentation: Option<ApprovalPresentation>,

@@ -25,7 +25,7 @@ impl CallId {
     /// No id yet: the call has not been submitted.
     pub const NONE: Self = Self(0);
 
-    /// The id with a number. Whoever submits calls must use each number once; 0 means no id.
+    /// The id with a number. A caller must use each number once; 0 means no id.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)

@@ -61,7 +61,7 @@ pub struct Explanation {
     pub approval: Approval,
     /// The reasons, the deciding one first.
     pub because: Vec<Because>,
-    /// The tool's own view, as text.
+    /// The tool's own assessment, as text.
     pub own_view: String,
     /// Every rule that names the tool, in the order in which the judge checks them.
     pub looked_at: Vec<RuleCheck>,

@@ -107,7 +107,7 @@ fn apply_main_rules<'a>(
         }
         return judgement.with(approval, Reason::Rule(origin));
     }
-    // 4. The tool's own view applies, but guarded names need approval.
+    // 4. The tool's own assessment applies, but guarded names need approval.
     let (default, origin) = policy.main().default_approval().unwrap_or((Approval::Required, None));
     let worker = matches!(call.tool_name.as_str(), "worker_call" | "worker_create");
     let least = own.unwrap_or(default);
@@ -126,7 +126,7 @@ fn apply_main_rules<'a>(
 
 /// Returns the approval of the most specific entry that has one; among equally specific entries, the strictest.
 ///
-/// If the most specific entry is empty, the result is `None`, and the tool's own view applies.
+/// If the most specific entry is empty, the result is `None`, and the tool's own assessment applies.
 fn config_approval<'a>(cases: &MatchingCases<'a>) -> Option<(Approval, &'a Because, NameMatch)> {
     let (first, name_match) = cases.iter().find(|(case, _)| case.approval.is_some() || case.is_own_view())?;
     let equally_specific = cases.iter().filter(|(_, other)| *other == name_match);
@@ -443,7 +443,7 @@ impl Reason<'_> {
             Self::Rule(because) | Self::Default(_, Some(because)) => (*because).clone(),
             Self::Default(approval, None) => Because::built_in("default_approval", approval.as_str()),
             Self::Tool(view) => Because::built_in(
-                "tool's own view",
+                "tool's own assessment",
                 match view {
                     View::Silent => "no opinion".into(),
                     View::Harmless => "harmless".into(),

@@ -23,9 +23,9 @@ pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"]
 /// One case of a config entry: an approval and other settings for calls that meet its conditions.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The approval value. `None` leaves it to less specific names, and then to the tool's own view.
+    /// The approval value. `None` leaves it to less specific names, and then to the tool's own assessment.
     pub approval: Option<Approval>,
-    /// Whether the tool's own view applies, even if a less specific name has an approval value.
+    /// Whether the tool's own assessment applies, even if a less specific name has an approval value.
     pub own_view: bool,
     /// The conditions. All of them must hold.
     pub when: Vec<Condition>,
@@ -355,7 +355,7 @@ pub enum SandboxStatus {
 
 /// An override: a user's own decision point.
 ///
-/// It replaces the approval values of the config and the tool's own view. It never replaces a block or a `deny`.
+/// It replaces the approval values of the config and the tool's own assessment. It never replaces a block or a `deny`.
 pub trait NeedsApproval: Send + Sync {
     /// Decides about a call. `case` is the config entry for the call, with its `options`.
     fn needs_approval(

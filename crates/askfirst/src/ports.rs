@@ -28,7 +28,7 @@ pub trait Approver: Send + Sync {
         let _ = call_id;
     }
 
-    /// Withdraws a question: it was answered elsewhere, it timed out, or the caller cancelled it.
+    /// Withdraws a question: it was answered elsewhere, it timed out, or the caller canceled it.
     fn withdraw(&self, question: QuestionId, cause: Cause) {
         let _ = (question, cause);
     }

@@ -53,7 +53,7 @@ pub struct SessionRecord {
     /// Warnings about protections that are missing or turned off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Who started the session, and where. Older logs lack it.
+    /// The user who started the session, and the place. Older logs lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<ProcessOrigin>,
 }
@@ -194,7 +194,7 @@ pub struct TrustRecord {
     pub file: String,
     /// The digest of its content.
     pub digest: Digest,
-    /// What the config loosens, as the person saw it.
+    /// The settings that the config loosens, as the person saw them.
     pub loosens: Vec<String>,
 }
 
@@ -236,6 +236,6 @@ pub enum Ending {
     Stale,
     /// The tool made a request of its own while it ran, and a person denied it.
     Denied,
-    /// The caller cancelled the call while it ran. It is unknown how much of the call happened.
+    /// The caller canceled the call while it ran. It is unknown how much of the call happened.
     Cancelled,
 }

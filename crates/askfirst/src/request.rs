@@ -30,7 +30,7 @@ impl Fact {
     }
 }
 
-/// What a call does, in the words of its tool or of the config. It becomes the headline of the prompt.
+/// The action of a call, in the words of its tool or of the config. It becomes the headline of the prompt.
 ///
 /// ```
 /// let action = askfirst::Action::new("move ").value("a.md").words(" to ").value("b.md");
@@ -99,7 +99,7 @@ pub struct ApprovalRequest {
     pub tool_name: String,
     /// A one-line summary of the call.
     pub description: String,
-    /// What the call does, if the tool or the config says so. Without it, the prompt names the tool.
+    /// The action of the call, if the tool or the config describes it. Without it, the prompt names the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
     /// All arguments, as the call would run.

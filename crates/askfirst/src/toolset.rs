@@ -116,7 +116,7 @@ pub enum CallerThread {
     Waiting,
 }
 
-/// What a person contributed to a call that runs.
+/// The input of a person to a call that runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PersonInput {
     /// The approval, if a person approved the call.
@@ -169,7 +169,7 @@ pub struct Invocation {
     pub access: Access,
     /// Whether the thread that drives the call has other work.
     pub thread: CallerThread,
-    /// What a person contributed to the call.
+    /// The input of a person to the call.
     pub person: PersonInput,
     sandbox_report: Arc<OnceLock<SandboxReport>>,
     nested: Option<Arc<dyn AskNested>>,

@@ -124,7 +124,7 @@ pub enum Cause {
     TerminalLost,
     /// The approver failed or gave an invalid answer.
     ApproverFailed,
-    /// The caller cancelled the call, or the run was stopped.
+    /// The caller canceled the call, or the run was stopped.
     Cancelled,
     /// The audit log could not be written.
     RecordFailed,

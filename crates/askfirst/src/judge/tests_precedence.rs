@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
 
-const OWN: &str = "tool's own view";
+const OWN: &str = "tool's own assessment";
 
 /// Checks the verdict about a call of the tool `t`, and the rule and line that decide it.
 fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &str, line: Option<u32>) {
@@ -69,7 +69,7 @@ fn step_4_tools_own_view_applies_without_a_config_entry() {
 fn step_5_default_applies_without_entry_or_tool_view() {
     for approval in Approval::ALL {
         check(&Assessment::silent(), &policy(approval, vec![]), approval, "default_approval", Some(1));
-        // The tool's own view applies, even if the default is stricter.
+        // The tool's own assessment applies, even if the default is stricter.
         check(&Assessment::harmless(), &policy(approval, vec![]), Free, OWN, None);
     }
     check(&Assessment::silent(), &policy(None, vec![]), Required, "default_approval", None);

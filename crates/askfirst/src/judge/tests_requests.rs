@@ -136,7 +136,10 @@ fn why_never_repeats_the_word_of_the_approval() {
             let policy = policy(None, vec![]);
             let request = judge(&mail(), &own, &policy).request().unwrap();
             let drawn = format!("{:?}", request.facts);
-            assert!(!drawn.contains("tool's own view") && !drawn.contains("needs approval: "), "{drawn}");
+            assert!(
+                !drawn.contains("tool's own assessment") && !drawn.contains("needs approval: "),
+                "{drawn}"
+            );
         }
     }
 }
