@@ -1,9 +1,9 @@
 //! From a command line to a verdict.
 //!
-//! A line is read into every program that it would start ([`Script`]). Each program is judged by the rules, the roots
-//! and the facts in its program table ([`ShellPolicy::judge`]); the strictest result decides ([`Judged`]). A line that
-//! this crate cannot understand is never allowed. It starts nothing and knows nothing of prompts or config files. It does
-//! no I/O of its own: the caller hands in the file system as a [`World`].
+//! [`Script`] reads a line into every program that it would start. [`ShellPolicy::judge`] judges each program by the
+//! rules, the roots and the facts in its program table; the strictest result decides ([`Judged`]). This crate never allows
+//! a line that it cannot understand. It starts nothing, knows nothing of prompts or config files, and does no I/O of its
+//! own: the caller passes the file system as a [`World`].
 
 mod aliases;
 mod assumptions;

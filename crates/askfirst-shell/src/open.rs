@@ -205,7 +205,7 @@ impl Opener<'_> {
         if self.opened.starts.len() >= MAX_STARTS {
             let whole = setting.within.clone().unwrap_or(part.span);
             if self.opened.gaps.len() < MAX_STARTS {
-                self.gap(whole, "it starts more programs than askfirst checks");
+                self.gap(whole, "the line starts more programs than askfirst checks");
             }
             return;
         }

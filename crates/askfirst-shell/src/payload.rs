@@ -126,7 +126,7 @@ fn in_short(reason: &Reason) -> String {
 /// Whether the reason is about this very command, so that no other may stand for it.
 fn is_special(reason: &Reason) -> bool {
     reason.text.contains("outside every root")
-        || reason.text.contains("does not cover it")
+        || reason.text.contains("does not cover that")
         || reason.text.contains("dangerous pattern")
 }
 

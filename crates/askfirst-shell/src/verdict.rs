@@ -232,9 +232,9 @@ impl<'a> Look<'a> {
         if let Some((denied, rule)) = self.denied(layer) {
             let pattern = &rule.config.pattern;
             let (approval, text) = match denied {
-                Denied::Yes => (Approval::Deny, format!("the rule `{pattern}` denies it")),
+                Denied::Yes => (Approval::Deny, format!("the rule `{pattern}` denies this command")),
                 Denied::Perhaps | Denied::No => {
-                    (Approval::Required, format!("the rule `{pattern}` may deny it"))
+                    (Approval::Required, format!("the rule `{pattern}` may deny this command"))
                 }
             };
             reasons.push(Reason::of(approval, text, Some(&rule.config.origin)));
@@ -263,7 +263,7 @@ impl<'a> Look<'a> {
         }
         if let Some((rule, why)) = but {
             reasons.extend(why.into_iter().map(|why| {
-                let text = format!("{why}; the rule `{}` does not cover it", rule.config.pattern);
+                let text = format!("{why}; the rule `{}` does not cover that", rule.config.pattern);
                 Reason::of(Approval::Required, text, Some(&rule.config.origin))
             }));
             return (Speaks::Rule, Some(rule));

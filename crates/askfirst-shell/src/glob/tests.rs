@@ -7,7 +7,7 @@ fn says(pattern: &str, text: &str) -> bool {
 }
 
 #[test]
-fn a_wildcard_crosses_neither_a_slash_nor_a_dash() {
+fn wildcard_crosses_neither_slash_nor_dash() {
     assert!(says("src/*", "src/a"));
     assert!(!says("src/*", "src/a/b"));
     assert!(!says("src/**", "src/a/b"));
@@ -23,7 +23,7 @@ fn a_wildcard_crosses_neither_a_slash_nor_a_dash() {
 }
 
 #[test]
-fn a_wildcard_of_a_denial_stands_for_anything() {
+fn wildcard_of_a_deny_rule_matches_anything() {
     assert!(Glob::new("*").matches("-rf/x", Reach::Anything));
     assert!(Glob::new("a?b").matches("a/b", Reach::Anything));
 }

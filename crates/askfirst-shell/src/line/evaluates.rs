@@ -201,14 +201,14 @@ impl Walker<'_> {
                 }
             }
             if value.as_ref().is_some_and(|value| value.prefix().starts_with('(')) {
-                self.gap(span, "a quoted list, which is expanded again");
+                self.gap(span, "a quoted array value, which bash expands again");
             }
             self.watch(variable, span);
             if keyed {
                 self.keyed.insert(variable.to_owned());
                 // Texts that run in this very shell are read as if it were none.
                 if self.hands_on() {
-                    self.gap(span, "a list by names, which holds in other texts");
+                    self.gap(span, "an associative array, which code that this line runs also sees");
                 }
             }
             if let Some(value) = value {

@@ -14,10 +14,7 @@ const JOINTS: usize = 256;
 /// Why no parser should see this text.
 pub(super) fn limits(text: &str) -> Option<Gap> {
     if text.len() > BYTES {
-        return Some(gap(
-            0..text.len(),
-            format!("it has {} bytes, more than the limit of {BYTES}", text.len()),
-        ));
+        return Some(gap(0..text.len(), format!("the line has {} bytes; the limit is {BYTES}", text.len())));
     }
     if let Some(at) = text.find('\0') {
         return Some(gap(at..at + 1, "a NUL byte (U+0000)"));

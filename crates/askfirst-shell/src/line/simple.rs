@@ -66,11 +66,11 @@ impl Walker<'_> {
                 if matches!(assign.name.as_str(), "path" | "fpath" | "cdpath" | "manpath" | "module_path")
                     || assign.name.ends_with("_functions")
                 {
-                    self.gap(&assign.span, "a list in which zsh looks for programs");
+                    self.gap(&assign.span, "an array such as `path`, which zsh searches for programs");
                 }
                 // Bash writes a substitution anew before it runs it, and loses these in a list.
                 if self.reached.contains(&Step::Substitution) && self.slice(&assign.span).contains('\\') {
-                    self.gap(&assign.span, "a backslash in a list inside a substitution");
+                    self.gap(&assign.span, "a backslash in an array inside a substitution");
                 }
                 for key in keys {
                     self.breaks = true;

@@ -157,7 +157,7 @@ impl Walker<'_> {
                 // Loops look for its name in the text.
                 let vanish = operands.iter().any(|word| word.literal() == Some("nullglob"));
                 if vanish && (self.hands_on() || !self.plain.contains("nullglob")) {
-                    self.gap(span, "a shell option that holds in other texts");
+                    self.gap(span, "`nullglob`, which also applies to code that this line runs later");
                 }
             }
             "hash" if !operands.iter().all(|word| word.literal() == Some("-r")) => {

@@ -71,7 +71,7 @@ fn plain_words_need_no_parser() {
 
 /// Every line of the cases, as the fast way reads it and as the parser does.
 #[test]
-fn the_fast_way_says_of_every_case_what_the_parser_says() {
+fn fast_path_agrees_with_the_parser_on_every_case() {
     let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/shell"));
     let entries = ["dangerous", "ordinary"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
     let mut plain = 0;
@@ -92,7 +92,7 @@ fn the_fast_way_says_of_every_case_what_the_parser_says() {
 }
 
 #[test]
-fn what_a_shell_acts_on_is_never_plain() {
+fn text_with_a_shell_meaning_is_never_plain() {
     for text in [
         "a b='c':~/d",
         "a&",
@@ -211,7 +211,7 @@ fn streams_are_known() {
 }
 
 #[test]
-fn a_commit_message_from_a_here_document_is_text() {
+fn commit_message_from_a_here_document_is_text() {
     let text = "git add -A && git commit -m \"$(cat <<'EOF'\nFix: it's (really) \"done\" `now` $HOME\n\nBody.\nEOF\n)\" && git push";
     let line = clean(text);
     assert_eq!(
@@ -229,7 +229,7 @@ fn words_for_exec_are_taken_as_they_are() {
 }
 
 #[test]
-fn what_only_begins_like_a_sum_is_what_programs_print() {
+fn text_that_only_starts_like_a_sum_is_a_substitution() {
     for printed in ["$((aa 1; )\n)", "$((aa 1) )", "$((aa 1); (bb))", "$((aa 1)|(bb))"] {
         assert_eq!(super::arithmetic(printed), None);
         let line = read(&format!("v={printed}; dd ${{v}} x"));

@@ -96,7 +96,7 @@ pub(super) fn walk(text: &str, grammar: &dyn Grammar) -> (Vec<Command>, Vec<Gap>
     walker.part(&(0..text.len()), &mut state);
     walker.drop_bodies();
     if !walker.keyed.is_disjoint(&walker.lists) {
-        walker.gap(&(0..text.len()), "a list in which every second word is a name");
+        walker.gap(&(0..text.len()), "an associative array that is assigned as a list");
     }
     if std::mem::take(&mut walker.wilds).meet() {
         walker.gap(&(0..text.len()), "a wildcard in an expanded value");
@@ -169,7 +169,7 @@ impl<'a> Walker<'a> {
         }
         if self.bytes > BYTES || self.commands.len() > COMMANDS {
             self.spent = true;
-            self.gap(&(0..self.text.len()), "it expands to too many commands");
+            self.gap(&(0..self.text.len()), "the line expands to too many commands");
             return false;
         }
         true

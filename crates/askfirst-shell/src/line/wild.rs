@@ -204,7 +204,7 @@ impl Walker<'_> {
                 Some(Piece::Glob(_)) | None => false,
             };
             if element.has_glob() && outside {
-                self.gap(&element.span.clone(), "a list of names of another folder");
+                self.gap(&element.span.clone(), "an array with a wildcard outside the working directory");
             }
         }
     }

@@ -12,7 +12,7 @@ fn plain(text: &str) -> bool {
 }
 
 #[test]
-fn what_only_lists_files_is_plain() {
+fn commands_that_only_list_files_are_plain() {
     for text in [
         "git ls-files",
         "git ls-files -m --exclude-standard src",
@@ -33,7 +33,7 @@ fn what_only_lists_files_is_plain() {
 }
 
 #[test]
-fn what_can_print_any_text_is_not() {
+fn commands_that_can_print_any_text_are_not_plain() {
     for text in [
         "git ls-files --format=--pre=x",
         "git diff --name-only --line-prefix=x",

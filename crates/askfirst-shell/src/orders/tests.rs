@@ -4,7 +4,7 @@ use super::may_start;
 use crate::line::tree::Word;
 
 #[test]
-fn an_order_that_starts_a_program_is_seen() {
+fn order_that_starts_a_program_is_seen() {
     for (program, text) in [
         ("ed", "!rm x"),
         ("psql", "\\! rm x"),
@@ -17,12 +17,12 @@ fn an_order_that_starts_a_program_is_seen() {
 }
 
 #[test]
-fn what_is_not_known_may_be_one() {
+fn unknown_input_may_start_a_program() {
     assert!(may_start("psql", &[], None));
 }
 
 #[test]
-fn a_query_starts_nothing() {
+fn query_starts_nothing() {
     for (program, text) in
         [("psql", "select 1;"), ("sqlite3", "select 1;"), ("mysql", "select 1;"), ("cat", "!rm")]
     {
@@ -31,7 +31,7 @@ fn a_query_starts_nothing() {
 }
 
 #[test]
-fn what_goes_to_a_shell_elsewhere_is_orders() {
+fn input_of_a_shell_elsewhere_may_start_a_program() {
     let starts = |line: &str| {
         let words: Vec<Word> = line.split(' ').map(|word| Word::text(word, 0..0)).collect();
         may_start(words[0].literal().unwrap(), &words, Some("rm x"))

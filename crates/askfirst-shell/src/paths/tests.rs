@@ -25,7 +25,7 @@ fn wildcards_are_expanded_on_the_disk_and_hidden_names_are_not() {
 }
 
 #[test]
-fn a_folder_that_climbs_out_of_a_link_is_not_known() {
+fn folder_that_climbs_out_of_a_link_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     std::os::unix::fs::symlink("/etc", base.join("out")).unwrap();

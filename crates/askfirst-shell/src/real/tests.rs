@@ -25,7 +25,7 @@ fn links_are_followed_also_to_what_is_not_there_yet() {
 }
 
 #[test]
-fn a_circle_leads_nowhere() {
+fn circle_of_links_resolves_to_nothing() {
     let folder = tempfile::tempdir().unwrap();
     symlink("b", folder.path().join("a")).unwrap();
     symlink("a", folder.path().join("b")).unwrap();

@@ -5,7 +5,7 @@ use crate::line::tree::Word;
 use crate::programs::used;
 
 #[test]
-fn the_lists_are_sorted_so_that_they_can_be_searched() {
+fn variable_lists_are_sorted() {
     assert!(HARMLESS.is_sorted() && NEVER.is_sorted());
 }
 

@@ -71,7 +71,7 @@ fn limits_hold_before_any_parser() {
 }
 
 #[test]
-fn what_evaluates_text_is_a_gap() {
+fn evaluated_text_is_a_gap() {
     gaps(&[
         ("[[ 'a[$(x)]' -eq 0 ]]", "evaluates"),
         ("[[ $x -gt 3 ]]", "evaluates"),
@@ -109,7 +109,7 @@ fn what_evaluates_text_is_a_gap() {
 }
 
 #[test]
-fn what_changes_later_words_is_a_gap() {
+fn change_of_later_words_is_a_gap() {
     gaps(&[
         ("shopt -s expand_aliases\nalias ls=x\nls", "alias"),
         ("alias ls='touch x'", "alias"),
@@ -144,7 +144,7 @@ fn what_changes_later_words_is_a_gap() {
 }
 
 #[test]
-fn what_zsh_reads_otherwise_is_a_gap() {
+fn text_that_zsh_reads_differently_is_a_gap() {
     gaps(&[
         ("ls *(e:'x':)", ""),
         ("ls *(.)", ""),
@@ -171,7 +171,7 @@ fn what_zsh_reads_otherwise_is_a_gap() {
 }
 
 #[test]
-fn what_is_no_complete_command_is_a_gap() {
+fn incomplete_command_is_a_gap() {
     gaps(&[
         ("echo 'x", ""),
         ("echo \"x", ""),

@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn a_command_behind_anything_clear_is_found(seed in any::<u64>()) {
+    fn command_after_a_clear_script_is_found(seed in any::<u64>()) {
         let text = format!("{}\nlast-one x", Maker::new(seed).script());
         let line = read(&text);
         let found = line.commands.iter().any(|it| it.words.first().and_then(|word| word.literal()) == Some("last-one"));

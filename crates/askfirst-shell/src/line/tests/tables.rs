@@ -122,7 +122,7 @@ fn commands_inside_words_are_found() {
 
 /// Lines that bash reads as one of these parsers does not: nothing may rest on them.
 #[test]
-fn where_the_parsers_disagree_nothing_is_confirmed() {
+fn disagreement_of_the_parsers_is_not_confirmed() {
     for text in [
         "a {p q,r}",
         "A=1;a ]# b",
@@ -141,7 +141,7 @@ fn where_the_parsers_disagree_nothing_is_confirmed() {
 
 // invariant: 7
 #[test]
-fn what_bash_reads_otherwise_is_a_gap() {
+fn text_that_bash_reads_differently_is_a_gap() {
     for text in [
         "echo \"$(a <<E\nx\nE\nb ;\nc d )\"",
         "a <(b <<E\nx\nE\n{ c \\\n } ;\nd; } )",

@@ -33,7 +33,7 @@ fn waits(section: &Section) -> bool {
 fn join(section: &mut Section, root: &Section, roots: &[Section]) -> Result<(), String> {
     for path in std::mem::take(&mut section.like) {
         let found =
-            find(&path, root, roots).ok_or_else(|| format!("`like {}` is not there", path.join(" ")))?;
+            find(&path, root, roots).ok_or_else(|| format!("`like {}` does not exist", path.join(" ")))?;
         if !found.like.is_empty() {
             section.like.push(path);
             continue;

@@ -52,7 +52,7 @@ pub(crate) fn tables(text: &str) -> Vec<Table> {
         } else {
             match open(&mut table.root, &path) {
                 Some(section) => section.take(first, &words.collect::<Vec<_>>()),
-                None => Err("a row in a section that is not there".to_owned()),
+                None => Err("a row in a section that does not exist".to_owned()),
             }
         };
         if let Err(fault) = said {
@@ -143,7 +143,7 @@ impl Section {
         match first {
             "reads" | "changes" | "runs" | "asks" => {
                 if !words.is_empty() || self.class.is_some() {
-                    return Err(format!("`{first}` stands alone and once"));
+                    return Err(format!("`{first}` must be the only word of its row and occur once"));
                 }
                 self.class = class(first);
             }
@@ -174,7 +174,7 @@ impl Section {
                 all.extend_from_slice(words);
                 self.option_row(&all)?;
             }
-            _ => return Err(format!("`{first}` begins no row")),
+            _ => return Err(format!("unknown row `{first}`")),
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ pub(super) fn style(words: &[&str]) -> Result<Style, String> {
             "trap" => Special::Trap,
             "names" => Special::Names,
             "test" => Special::Test,
-            _ => return Err(format!("`{word}` is no style")),
+            _ => return Err(format!("invalid style `{word}`")),
         };
         if style.special != Special::Nothing {
             return Err(format!("`{word}` beside another style of one program"));
@@ -166,7 +166,7 @@ impl Shape {
             "changes" => OptEffect::Changes,
             "reads" => OptEffect::Reads,
             "alone" => OptEffect::Alone,
-            _ => return Err(format!("`{word}` is no effect")),
+            _ => return Err(format!("invalid effect `{word}`")),
         };
         Ok(())
     }
@@ -195,7 +195,7 @@ pub(super) fn yields(word: &str) -> Result<Yields, String> {
         "number" => Ok(Yields::Number),
         "name" => Ok(Yields::Name),
         "folder" => Ok(Yields::Folder),
-        _ => Err(format!("`{word}` is no kind of output")),
+        _ => Err(format!("invalid kind of output `{word}`")),
     }
 }
 
@@ -215,7 +215,7 @@ pub(super) fn part(word: &str) -> Result<Part, String> {
         "script" => Role::Script,
         "code" => Role::Code,
         "ask" => Role::Ask,
-        _ => return Err(format!("`{word}` is no role")),
+        _ => return Err(format!("invalid role `{word}`")),
     };
     Ok(Part {
         role,

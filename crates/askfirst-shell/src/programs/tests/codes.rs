@@ -80,7 +80,7 @@ fn sed_scripts_that_do_more_are_doubts() {
 }
 
 #[test]
-fn the_way_to_an_old_file_is_no_suffix() {
+fn suffix_with_a_folder_is_asked_about() {
     for suffix in ["-i'.git/*'", "-i/tmp/x", "-ni'../*'", "--in-place='x/*'", "-i'bak_*'", "-i\"$X\""] {
         let used = of(&format!("sed {suffix} s/a/b/ file"));
         assert!(reading(&used).contains("where `sed` writes the old file"), "{suffix}: {}", reading(&used));
@@ -89,7 +89,7 @@ fn the_way_to_an_old_file_is_no_suffix() {
 }
 
 #[test]
-fn a_file_that_a_sed_script_reads_is_a_path() {
+fn file_that_a_sed_script_reads_is_a_path() {
     assert!(reading(&of("sed 'r /etc/passwd' file")).contains("read `/etc/passwd`"));
     assert!(reading(&of("sed -e '1R other' file")).contains("read `other`"));
 }

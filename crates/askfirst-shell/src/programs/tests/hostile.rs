@@ -11,7 +11,7 @@ use crate::programs::used::{Class, Known, Lifts};
 use crate::programs::words::{may_leave, shown};
 
 #[test]
-fn a_program_that_is_not_known_before_is_lifted_by_nothing() {
+fn doubt_about_an_unknown_program_is_lifted_by_nothing() {
     for command in ["$X a", "\"$X\" a", "'' a", "a$X b", "*", "~ x"] {
         let used = of(command);
         assert!(
@@ -49,7 +49,7 @@ fn options_of_which_the_name_is_not_known_are_lifted_by_nothing() {
 }
 
 #[test]
-fn a_value_that_splits_is_asked_about() {
+fn value_that_may_be_split_is_asked_about() {
     asks("xargs -n $X ls");
     asks("xargs -n * ls");
     asks("xargs -n$X ls");
@@ -78,7 +78,7 @@ fn programs_without_a_table_have_their_options_asked_about() {
 }
 
 #[test]
-fn a_program_in_another_folder_is_not_that_of_the_table() {
+fn program_in_another_folder_is_not_that_of_the_table() {
     assert_eq!(of("/bin/echo x").class, Class::Reads);
     let used = of("./echo x");
     assert_eq!(used.class, Class::Runs);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unknown_option_at_the_end_never_makes_it_milder(
+    fn unknown_option_at_the_end_never_loosens_the_verdict(
         name in program(),
         words in prop::collection::vec(word(), 0..6),
     ) {

@@ -92,7 +92,7 @@ fn find_starts_its_commands_on_what_it_finds() {
 }
 
 #[test]
-fn what_is_found_or_listed_is_no_code() {
+fn found_or_listed_names_are_no_code() {
     for command in [
         "find . -exec awk {} a.txt ';'",
         "find . -exec awk -e {} a.txt ';'",
@@ -139,7 +139,7 @@ fn shells_run_a_text_a_file_or_their_input() {
 }
 
 #[test]
-fn an_interpreter_without_a_file_runs_its_input() {
+fn interpreter_without_a_file_runs_its_input() {
     let table = "program py\nruns\n  -u\n  -c =text\n  --version alone\n  operands rest if -c\n  operands file rest\n";
     let started = |command: &str| started(&super::by(table, command));
     assert_eq!(started("py"), ["standard input"]);
@@ -163,7 +163,7 @@ fn builtins_that_run_texts_hand_them_on() {
 }
 
 #[test]
-fn what_a_builtin_evaluates_is_asked_about() {
+fn text_that_a_builtin_evaluates_is_asked_about() {
     asks("test -v 'a[$(touch x)]'");
     asks("[ -v \"$X\" ]");
     asks("printf -v 'a[$(touch x)]' y");

@@ -7,7 +7,7 @@ fn is_fine(text: &str) -> bool {
 }
 
 #[test]
-fn what_computes_and_prints_is_known() {
+fn script_that_computes_and_prints_has_no_doubt() {
     for text in [
         "print(1+1)",
         "import sys; print(sys.version)",
@@ -28,7 +28,7 @@ fn what_computes_and_prints_is_known() {
 }
 
 #[test]
-fn what_reaches_further_is_a_doubt() {
+fn script_that_reaches_further_is_a_doubt() {
     for text in [
         "import os",
         "import os; os.system('touch x')",

@@ -55,7 +55,7 @@ fn every_row_is_understood() {
 }
 
 #[test]
-fn the_list_of_files_is_that_of_the_folder() {
+fn list_of_table_files_matches_the_folder() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/programs/tables");
     let mut there: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder of tables") {

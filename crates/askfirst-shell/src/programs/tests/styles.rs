@@ -43,7 +43,7 @@ fn check(command: &str, expected: Verdict) -> Used {
 }
 
 #[test]
-fn a_cluster_hides_no_option() {
+fn cluster_hides_no_option() {
     check("tool push -nf x", Verdict::Asks);
     check("tool push -nfo out x", Verdict::Asks);
     let used = check("tool push -no out x", Verdict::Covered);
@@ -53,7 +53,7 @@ fn a_cluster_hides_no_option() {
 }
 
 #[test]
-fn an_unknown_letter_in_a_cluster_is_lifted_by_nothing() {
+fn doubt_about_a_letter_in_a_cluster_is_lifted_by_nothing() {
     let used = check("tool push -nZo x", Verdict::Asks);
     assert!(used.doubts.iter().any(|doubt| doubt.lifts == Lifts::Nothing), "{}", reading(&used));
     let used = check("tool push -Z x", Verdict::Asks);
@@ -79,7 +79,7 @@ fn exact_programs_have_no_abbreviations() {
 }
 
 #[test]
-fn a_value_on_a_flag_is_asked_about() {
+fn value_of_a_flag_without_values_is_asked_about() {
     check("tool push --dry-run=no x", Verdict::Asks);
     check("tool push --color=no x", Verdict::Covered);
     check("tool push --no-color x", Verdict::Covered);
@@ -87,7 +87,7 @@ fn a_value_on_a_flag_is_asked_about() {
 }
 
 #[test]
-fn a_missing_value_is_asked_about() {
+fn missing_value_is_asked_about() {
     check("tool push x -o", Verdict::Asks);
     check("tool push x --out", Verdict::Asks);
 }
@@ -107,7 +107,7 @@ fn options_after_operands_count_and_those_after_dashes_do_not() {
 }
 
 #[test]
-fn a_value_that_looks_like_a_sub_command_is_none() {
+fn value_that_looks_like_a_subcommand_stays_a_value() {
     let used = check("tool -C push ls", Verdict::Reads);
     assert_eq!(used.subs.iter().map(|sub| sub.name.as_str()).collect::<Vec<_>>(), ["list"]);
     assert_eq!(used.folders.len(), 1);
@@ -139,7 +139,7 @@ fn sub_commands_may_have_their_own() {
 }
 
 #[test]
-fn what_counts_without_operands_is_a_path() {
+fn default_operand_is_a_path_if_there_may_be_none() {
     let used = check("tool ls -l", Verdict::Reads);
     assert!(reading(&used).contains("tree `.`"));
     let used = check("tool ls src", Verdict::Reads);
@@ -149,14 +149,14 @@ fn what_counts_without_operands_is_a_path() {
 }
 
 #[test]
-fn an_operand_may_make_it_a_change() {
+fn operand_can_turn_a_read_into_a_change() {
     check("tool set", Verdict::Reads);
     check("tool set x", Verdict::Covered);
     check("tool set x y", Verdict::Asks);
 }
 
 #[test]
-fn the_last_operand_may_have_a_role_of_its_own() {
+fn last_operand_can_have_its_own_role() {
     let used = check("tool copy a b c", Verdict::Covered);
     let roles: Vec<Role> = used.operands.iter().map(|operand| operand.role).collect();
     assert_eq!(roles, [Role::Read, Role::Read, Role::Write]);
@@ -165,7 +165,7 @@ fn the_last_operand_may_have_a_role_of_its_own() {
 }
 
 #[test]
-fn the_rest_is_not_read_as_options() {
+fn rest_is_not_read_as_options() {
     let used = check("tool go x.py --anything -f", Verdict::Covered);
     assert_eq!(used.options, []);
     check("tool go --anything x.py", Verdict::Asks);
@@ -233,7 +233,7 @@ fn faults_are_found_and_make_the_program_asked_about() {
 }
 
 #[test]
-fn a_section_may_be_like_another() {
+fn section_can_copy_the_rows_of_another() {
     let table = "program t\nasks\nsub a\n  reads\n  -x\n  -y =text asks\nsub b\n  reads\n  like a\n  -y\nsub c\n  reads\n  like b\n";
     assert_eq!(verdict(&by(table, "t b -x -y")), Verdict::Reads);
     assert_eq!(verdict(&by(table, "t c -x -y")), Verdict::Reads);
@@ -251,7 +251,7 @@ fn other_signs_begin_options_where_the_table_says_so() {
 }
 
 #[test]
-fn a_tool_is_read_by_its_own_table() {
+fn started_tool_is_read_by_its_own_table() {
     let table = "program npx\nstyle posix exact\nruns\n  -y\n  -m =tool\n  operands tool\n";
     let used = by(table, "npx -y sed -n p a");
     assert_eq!(used.subs.iter().map(|sub| sub.name.as_str()).collect::<Vec<_>>(), ["sed"]);
@@ -270,7 +270,7 @@ fn a_tool_is_read_by_its_own_table() {
 }
 
 #[test]
-fn a_word_that_sets_a_variable_is_asked_about() {
+fn word_that_sets_a_variable_is_asked_about() {
     let table = "program make\nruns\n  operands word*\n";
     assert_eq!(verdict(&by(table, "make test")), Verdict::Covered);
     assert_eq!(verdict(&by(table, "make SHELL=./x test")), Verdict::Asks);

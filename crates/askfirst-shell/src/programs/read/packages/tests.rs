@@ -3,7 +3,7 @@
 use super::{Named, named};
 
 #[test]
-fn a_name_with_its_version_is_a_package() {
+fn name_with_its_version_is_a_package() {
     for text in [
         "requests",
         "requests==2.31",
@@ -20,7 +20,7 @@ fn a_name_with_its_version_is_a_package() {
 }
 
 #[test]
-fn an_address_and_another_s_repository_are_not() {
+fn address_and_foreign_repository_are_no_package() {
     for text in [
         "https://x.example/y.whl",
         "https:/x.example/y",
@@ -42,7 +42,7 @@ fn an_address_and_another_s_repository_are_not() {
 }
 
 #[test]
-fn a_folder_and_an_archive_are_paths() {
+fn folder_and_archive_are_paths() {
     for (text, path) in [
         (".", "."),
         (".[dev]", "."),

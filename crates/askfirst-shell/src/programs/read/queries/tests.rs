@@ -3,7 +3,7 @@
 use super::only_reads;
 
 #[test]
-fn what_only_reads_is_seen_as_such() {
+fn reading_queries_are_recognized() {
     for text in [
         "select 1",
         "SELECT count(*) FROM users;",
@@ -19,7 +19,7 @@ fn what_only_reads_is_seen_as_such() {
 }
 
 #[test]
-fn what_changes_or_reaches_out_is_not() {
+fn changing_or_outgoing_queries_are_not_read_only() {
     for text in [
         "drop table x",
         "select 1; drop table x",
