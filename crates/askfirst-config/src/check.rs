@@ -252,9 +252,9 @@ impl Checker<'_> {
     fn check_path_rule(&mut self, node: &Node, name: &str) {
         let Some(text) = node.as_text() else { return self.check_text(node, name) };
         let cause = match text.trim() {
-            "" => Some("it is empty"),
+            "" => Some("the rule is empty"),
             rule if rule.starts_with('!') => Some("`!` is not supported"),
-            rule if rule.trim_matches('/').is_empty() => Some("it names no file or folder"),
+            rule if rule.trim_matches('/').is_empty() => Some("the rule names no file or folder"),
             rule if rule.split('/').any(|part| part == "..") => Some("`..` is not allowed"),
             _ => None,
         };

@@ -27,9 +27,9 @@ pub struct Config {
     pub digest: Digest,
     /// The working directory of a call that has no `cwd`.
     pub folder: PathBuf,
-    /// What the floors define but may not grant, such as a root. Each line gives the reason.
+    /// Definitions of the floors that they may not grant, such as a root. Each line gives the reason.
     pub not_offered: Vec<String>,
-    /// What the project's config would offer if the user trusted it.
+    /// The parts that the project's config would offer if the user trusted it.
     pub untrusted: UntrustedOffer,
 }
 
@@ -118,7 +118,7 @@ pub enum Layer {
 /// The settings of one layer.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// What happens to the run when a person refuses a call.
+    /// The effect of a refusal by a person on the run.
     pub on_denial: OnDenial,
     /// How long a request waits for an answer, or `None` for the default.
     pub approval_timeout: Option<Duration>,
@@ -190,7 +190,7 @@ pub struct Origin {
     pub from: String,
 }
 
-/// What happens to the run when a person refuses a call.
+/// The effect of a refusal by a person on the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum OnDenial {
     /// The agent gets the refusal and continues.
@@ -268,17 +268,17 @@ pub struct SandboxConfig {
     pub never_write: Vec<String>,
     /// Whether the OS sandbox is required. `None` means that it is used where it works.
     pub require_os_sandbox: Option<bool>,
-    /// What happens if the OS sandbox is required but does not work.
+    /// The behavior if the OS sandbox is required but does not work.
     pub os_sandbox_fallback: Fallback,
     /// The weakest accepted tier of the OS sandbox.
     pub os_sandbox_min: Tier,
-    /// What processes may read besides the roots and the system's folders.
+    /// Files that processes may read besides the roots and the system's folders.
     pub toolchains: ToolchainAccess,
     /// Removes access that the roots grant to processes.
     pub os_profile: Option<OSProfile>,
 }
 
-/// What processes may read besides the roots and the system's folders. Without `auto` and paths, they may read nothing else.
+/// Files that processes may read besides the roots and the system's folders. Without `auto` and paths, there are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolchainAccess {
     /// Whether they may read what the programs on `PATH` need to start.
@@ -342,7 +342,7 @@ impl Default for PathApproval {
     }
 }
 
-/// What happens if the OS sandbox is required but does not work.
+/// The behavior if the OS sandbox is required but does not work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
     /// askfirst does not start.

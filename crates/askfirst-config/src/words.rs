@@ -6,13 +6,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// The pattern has no words.
-    #[error("it is empty")]
+    #[error("the pattern is empty")]
     Empty,
     /// A quote is not closed.
     #[error("unclosed quote `{0}`")]
     OpenQuote(char),
     /// The pattern ends with a backslash that escapes nothing.
-    #[error("it ends with a backslash")]
+    #[error("the pattern ends with a backslash")]
     TrailingBackslash,
     /// The pattern contains an unquoted character that is shell syntax.
     #[error("`{0}` is shell syntax")]

@@ -10,7 +10,7 @@ use crate::read::Dialect;
 /// The older keys that set an approval.
 pub(super) const OLD_KEYS: [&str; 4] = ["approval_required", "allowed", "action", "pre_approved"];
 
-/// What an entry applies to. Only a tool entry may pass unknown keys to an override.
+/// The target of an entry. Only a tool entry may pass unknown keys to an override.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Subject {
     Tool,
