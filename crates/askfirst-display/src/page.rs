@@ -194,7 +194,7 @@ impl Page {
         self.extent
     }
 
-    /// What the call does, in as many lines as that takes.
+    /// The action of the call, in as many lines as it needs.
     #[must_use]
     pub fn headline(&self, columns: usize) -> Vec<Line> {
         self.headline.wrap(columns)
@@ -314,7 +314,7 @@ impl Page {
     pub fn title_lines(&self, columns: usize) -> Vec<Line> {
         let mut lines = self.headline(columns);
         let mut status: Vec<String> = self.risk.iter().map(|piece| piece.text.clone()).collect();
-        status.extend(self.place.as_ref().map(|place| format!("question {place}")));
+        status.extend(self.place.as_ref().map(|place| format!("request {place}")));
         status.extend(self.deadline.map(|at| format!("refused {}, unless you answer", later(self.now, at))));
         let part = if self.offers.risk == Risk::Low { Part::Count } else { Part::Warning };
         if !status.is_empty() {

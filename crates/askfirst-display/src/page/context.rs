@@ -74,7 +74,7 @@ impl PageBuilder<'_> {
             let text = self.clean_fact(&request.args, fact);
             paragraphs.extend(self.fact("why", &text));
         }
-        paragraphs.extend(self.who(request));
+        paragraphs.extend(self.caller(request));
         paragraphs
     }
 
@@ -96,8 +96,8 @@ impl PageBuilder<'_> {
         paragraphs
     }
 
-    /// Who wants the call: the agent with its chain of callers, and its own words, which nobody checked.
-    fn who(&mut self, request: &ApprovalRequest) -> Vec<Paragraph> {
+    /// Names the caller: the agent with its chain of callers, and its own words, which askfirst did not check.
+    fn caller(&mut self, request: &ApprovalRequest) -> Vec<Paragraph> {
         let caller = request.caller.as_deref().map(|caller| self.clean(caller));
         let words = self.agents_words(request);
         let mut row = self.labelled("who", caller.as_deref().unwrap_or("the agent"));

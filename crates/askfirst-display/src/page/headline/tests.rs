@@ -256,7 +256,7 @@ fn risk_and_place_in_the_queue_are_the_status() {
     Arc::make_mut(&mut question.members[0].request).risk = Risk::Irreversible;
     let status: Vec<String> = page(&question).status().iter().map(|piece| piece.text.clone()).collect();
     assert_eq!(status, ["cannot be undone", "2 of 5"]);
-    assert!(drawn(&page(&question), 80).contains("\ncannot be undone · question 2 of 5\n"));
+    assert!(drawn(&page(&question), 80).contains("\ncannot be undone · request 2 of 5\n"));
 }
 
 proptest! {
