@@ -69,10 +69,17 @@ impl TerminalApprover {
         self
     }
 
-    /// Whether there is a terminal to ask on.
+    /// Returns whether there is a terminal to ask on.
+    #[must_use]
+    pub fn audience() -> Audience {
+        if find_terminal().is_some() { Audience::There } else { Audience::Absent }
+    }
+
+    /// The former name of [`TerminalApprover::audience`].
+    #[doc(hidden)]
     #[must_use]
     pub fn somebody() -> Audience {
-        if find_terminal().is_some() { Audience::There } else { Audience::Absent }
+        Self::audience()
     }
 
     fn enqueue(&self, job: Job) {

@@ -33,7 +33,7 @@ pub(crate) enum EditError {
     #[error("nothing was changed")]
     Unchanged,
     /// The question was withdrawn, or the terminal was lost.
-    #[error("the question is over")]
+    #[error("the request has ended")]
     Interrupted(WaitResult),
 }
 

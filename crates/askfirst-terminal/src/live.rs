@@ -271,5 +271,5 @@ impl LivePrompt<'_, '_> {
 
 /// The decisions for a page that could not be built.
 fn failed() -> Vec<ApprovalDecision> {
-    vec![ApprovalDecision::no(Cause::ApproverFailed).with_note("cannot build the page of this question")]
+    vec![ApprovalDecision::no(Cause::ApproverFailed).with_note("cannot build the page of this request")]
 }

@@ -37,7 +37,7 @@ pub(crate) enum Interruption {
     #[error("the terminal was lost")]
     Lost,
     /// The question was withdrawn.
-    #[error("the question was withdrawn")]
+    #[error("the request was withdrawn")]
     Woken,
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn short(text: &str, room: usize) -> String {
 pub(crate) fn withdrawal_line(question: &Question, cause: Cause, redactor: &Redactor) -> String {
     let words = match cause {
         Cause::TimeOut => "refused, no answer in time".to_owned(),
-        Cause::Cancelled => "withdrawn, the call was cancelled".to_owned(),
+        Cause::Cancelled => "withdrawn, the call was canceled".to_owned(),
         Cause::Person => "withdrawn, answered elsewhere".to_owned(),
         Cause::Policy
         | Cause::Mode

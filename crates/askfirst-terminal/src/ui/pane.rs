@@ -213,7 +213,7 @@ impl Ui {
             Key::Char('-') => self.fold(),
             Key::Char('+') => self.folded.clear(),
             Key::Char('q') => {
-                self.notice = Some("go back with v or Esc: q works only at the question".to_owned());
+                self.notice = Some("go back with v or Esc: q works only at the request".to_owned());
             }
             _ => {
                 if let Some(to) = self.step(self.view, key, height) {

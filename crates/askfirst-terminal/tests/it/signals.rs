@@ -25,7 +25,7 @@ fn signal_that_ends_the_program_restores_the_terminal() {
         let mut asking = Desk::new(email()).start();
         asking.ready();
         ends_by(&mut asking, signal);
-        assert!(asking.screen().contains("withdrawn, the call was cancelled"));
+        assert!(asking.screen().contains("withdrawn, the call was canceled"));
     }
 }
 
