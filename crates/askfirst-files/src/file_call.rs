@@ -15,14 +15,14 @@ pub(crate) enum Encoding {
     Base64,
 }
 
-/// What happens to a target that already exists.
+/// The treatment of a target that already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExistingTarget {
     Keep,
     Replace,
 }
 
-/// What a call deletes.
+/// The scope of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeleteScope {
     /// A file, a link or an empty folder.

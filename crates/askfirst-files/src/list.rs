@@ -17,7 +17,7 @@ use super::tree::{self, WalkStep};
 /// An optional glob that selects files and folders.
 pub(crate) struct GlobFilter(Option<(GlobMatcher, GlobTarget)>);
 
-/// What a glob is compared with.
+/// The text that a glob is compared with.
 enum GlobTarget {
     Name,
     Path,
