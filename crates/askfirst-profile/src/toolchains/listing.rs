@@ -29,12 +29,12 @@ type FolderState = (u64, u64, i64, i64);
 pub(super) struct Folders(BTreeMap<PathBuf, FolderState>);
 
 /// A name in a folder.
-pub(super) struct Listed {
+pub(super) struct FolderEntry {
     pub(super) path: PathBuf,
     kind: FileType,
 }
 
-impl Listed {
+impl FolderEntry {
     pub(super) fn is_link(&self) -> bool {
         self.kind.is_symlink()
     }
@@ -66,11 +66,11 @@ fn state(folder: &Path) -> Option<FolderState> {
 
 impl Folders {
     /// Lists a folder. Returns `None` if it cannot be listed, or has too many names.
-    pub(super) fn list(&mut self, folder: &Path) -> Option<Vec<Listed>> {
+    pub(super) fn list(&mut self, folder: &Path) -> Option<Vec<FolderEntry>> {
         self.0.insert(folder.to_owned(), state(folder)?);
         let entries = fs::read_dir(folder).ok()?.take(MAX_NAMES + 1).map(|entry| {
             let entry = entry.ok()?;
-            Some(Listed { path: entry.path(), kind: entry.file_type().ok()? })
+            Some(FolderEntry { path: entry.path(), kind: entry.file_type().ok()? })
         });
         entries.collect::<Option<Vec<_>>>().filter(|entries| entries.len() <= MAX_NAMES)
     }
