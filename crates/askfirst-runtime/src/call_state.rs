@@ -112,7 +112,7 @@ impl PendingCall {
         }
     }
 
-    /// Creates the state for a question that a running tool asks. Its approval value is always one that asks.
+    /// Creates the state for a request that a running tool makes. Its approval value is always one that asks.
     pub(crate) fn by_itself(mut request: ApprovalRequest, policy: Option<Digest>, now: Timestamp) -> Self {
         request.approval = request.approval.clamp(Approval::OncePerSession, Approval::Human);
         Self {
@@ -122,7 +122,7 @@ impl PendingCall {
             ruling: None,
             verdict: Verdict::Ask,
             approval: request.approval,
-            because: vec![Because::built_in("tool's own question", "it asked while it ran")],
+            because: vec![Because::built_in("tool's own request", "the tool asked while it ran")],
             policy,
             exclude_keys: request.exclude_keys.clone(),
             since: now,
@@ -167,7 +167,7 @@ impl PendingCall {
 
     fn take_ruling(&mut self) -> Ruling {
         let taken = self.ruling.take();
-        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "it was already decided")))
+        taken.unwrap_or_else(|| Ruling::Deny(self.refusal(Cause::Policy, "the call was already decided")))
     }
 
     /// Takes the call out, to judge it again.
@@ -197,7 +197,7 @@ impl PendingCall {
             }
             (Ruling::Reject(why), _) => NextStep::Reject(why),
             (Ruling::Ask(_), None) => {
-                NextStep::Refuse(self.refusal(Cause::ApproverFailed, "it was not asked"))
+                NextStep::Refuse(self.refusal(Cause::ApproverFailed, "askfirst did not ask about the call"))
             }
         }
     }
@@ -207,7 +207,7 @@ impl PendingCall {
         if let (Some(Ruling::Ask(request)), Some(changed)) = (&mut self.ruling, changed) {
             request
                 .facts
-                .insert(0, Fact::new("asked again", format!("it has changed since it was shown: {changed}")));
+                .insert(0, Fact::new("asked again", format!("the shown content has changed: {changed}")));
         }
         self
     }
@@ -239,11 +239,11 @@ impl PendingCall {
                     Cause::Memory => "a person said no for this session",
                     Cause::Mode => "strict mode refuses every call that needs approval",
                     Cause::TimeOut => "no one answered in time",
-                    Cause::NoOneToAsk => "it needs approval, but no one can be asked",
+                    Cause::NoOneToAsk => "the call needs approval, but no one can be asked",
                     Cause::EndOfInput => "the input ended before an answer",
                     Cause::TerminalLost => "the terminal went away",
                     Cause::ApproverFailed => "the approver failed",
-                    Cause::Cancelled => "it was cancelled",
+                    Cause::Cancelled => "the call was canceled",
                     Cause::Policy | Cause::RecordFailed | Cause::NoSandbox => "refused",
                 };
                 let note = decision.note.filter(|note| note != reason);
@@ -349,7 +349,7 @@ impl PendingCall {
             LogProgress::Nothing | LogProgress::Everything => None,
             LogProgress::Request => {
                 self.waited_ms = now.0.saturating_sub(self.since.0);
-                let refusal = self.refusal(Cause::Cancelled, "the caller canceled it");
+                let refusal = self.refusal(Cause::Cancelled, "the caller canceled the call");
                 Some(self.decided_record(Cause::Cancelled, Some(&refusal)))
             }
             LogProgress::Decision(since) => Some(Record::Executed(ExecutedRecord {
@@ -357,7 +357,7 @@ impl PendingCall {
                 tool_name: self.call.tool_name.clone(),
                 ended: Ending::Cancelled,
                 result: None,
-                error: Some("the caller canceled it while it ran".to_owned()),
+                error: Some("the caller canceled the call while it ran".to_owned()),
                 walled: None,
                 took_ms: now.0.saturating_sub(since.0),
             })),

@@ -74,8 +74,8 @@ impl Setup {
     /// Builds the controller.
     #[must_use]
     pub fn build(self) -> ApprovalController {
-        let somebody = if self.approver.is_some() { Audience::There } else { Audience::Absent };
-        let machine = Machine::new(self.mode, somebody, self.memory.clone(), self.time_out);
+        let audience = if self.approver.is_some() { Audience::There } else { Audience::Absent };
+        let machine = Machine::new(self.mode, audience, self.memory.clone(), self.time_out);
         let state = ControllerState {
             machine,
             slots: HashMap::new(),
@@ -435,7 +435,7 @@ fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
 }
 
 fn asks_itself() -> ApprovalDecision {
-    let why = "an approver that was answering another question of this controller asked it";
+    let why = "an approver made this request while answering another request of the same controller";
     ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
 }
 

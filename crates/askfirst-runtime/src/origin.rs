@@ -1,5 +1,5 @@
-//! Who runs this process and where, as the operating system reports it. No variable of the environment counts, because
-//! whoever starts the process sets it.
+//! The user and the place of this process, as the operating system reports them. Environment variables do not count,
+//! because the parent process sets them.
 
 use std::fs;
 

@@ -91,7 +91,7 @@ impl Pipeline {
                 NextStep::Refuse(refusal) => return self.refuse(call, refusal),
                 NextStep::Reject(why) => return self.reject(call, why),
                 NextStep::JudgeEdited(_) if edits == MAX_EDITS => {
-                    let refusal = call.refusal(Cause::ApproverFailed, "it was edited too many times");
+                    let refusal = call.refusal(Cause::ApproverFailed, "the call was edited too many times");
                     return self.refuse(call, refusal);
                 }
                 NextStep::JudgeEdited(args) => {

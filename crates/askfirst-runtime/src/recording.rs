@@ -95,7 +95,7 @@ impl Recording<'_> {
         }
     }
 
-    /// After a tool's own question was answered.
+    /// After a tool's own request was answered.
     pub(crate) fn answered(
         &self,
         call: &mut PendingCall,
@@ -104,8 +104,8 @@ impl Recording<'_> {
         call.waited_ms = self.clock.now().0.saturating_sub(call.since.0);
         call.decision = Some(decision.clone());
         call.logged = LogProgress::Everything;
-        let refusal = (!decision.approved)
-            .then(|| call.refusal(decision.cause, "the tool's own question was answered with no"));
+        let refusal =
+            (!decision.approved).then(|| call.refusal(decision.cause, "the tool's own request was refused"));
         let record = call.decided_record(decision.cause, refusal.as_ref());
         self.recorder
             .record(&record, Durability::Synced)
@@ -137,7 +137,7 @@ impl Recording<'_> {
             ) => Ending::Failed,
         };
         let error = result.as_ref().err().map(|error| {
-            // What does not fit may be anything, also a secret, and is named by whoever could not read it.
+            // An argument that does not fit may be a secret, and the error may repeat it.
             let left_out = match error {
                 ToolError::BadArgs(_) => call.call.args.keys().cloned().collect(),
                 _ => call.left_out(),

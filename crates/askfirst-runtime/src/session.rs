@@ -53,7 +53,7 @@ pub enum OpenError {
 }
 
 /// The data from which a front end makes its approver.
-pub struct Opening<'a> {
+pub struct ApproverContext<'a> {
     /// The config.
     pub config: &'a Config,
     /// The name of the session.
@@ -66,10 +66,13 @@ pub struct Opening<'a> {
     pub clock: &'a Arc<dyn Clock>,
 }
 
-type MakeApprover<'a> = Box<dyn FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a>;
+#[doc(hidden)]
+pub use ApproverContext as Opening;
+
+type MakeApprover<'a> = Box<dyn FnOnce(ApproverContext<'_>) -> Arc<dyn Approver> + 'a>;
 type WrapTools<'a> = Box<dyn FnOnce(Arc<dyn Toolset>, &Arc<SandboxLauncher>) -> Arc<dyn Toolset> + 'a>;
 
-/// Who answers requests.
+/// The source of answers to requests.
 enum ApproverSource<'a> {
     NoOne,
     Approver(MakeApprover<'a>),
@@ -79,9 +82,9 @@ enum ApproverSource<'a> {
 /// The place of the audit log.
 enum Log {
     Off,
-    /// The config's own place, or the state folder.
+    /// The place that the config names, or the state folder.
     OfConfig,
-    /// The same, but only if the config has a section `ledger`.
+    /// The config's own place or the state folder, if the config has a section `ledger`.
     IfConfigured,
     At(PathBuf),
 }
@@ -134,7 +137,7 @@ impl<'a> SessionBuilder<'a> {
 
     /// The approver, made when everything that it needs is there.
     #[must_use]
-    pub fn approver(mut self, make: impl FnOnce(Opening<'_>) -> Arc<dyn Approver> + 'a) -> Self {
+    pub fn approver(mut self, make: impl FnOnce(ApproverContext<'_>) -> Arc<dyn Approver> + 'a) -> Self {
         self.asking = ApproverSource::Approver(Box::new(make));
         self
     }
@@ -294,9 +297,14 @@ impl<'a> SessionBuilder<'a> {
             ApproverSource::Controller(controller) => controller,
             ApproverSource::NoOne => controller(&config, self.mode, None, &clock),
             ApproverSource::Approver(make) => {
-                let opening =
-                    Opening { config: &config, id: &id, tools: &tools, redactor: &redactor, clock: &clock };
-                controller(&config, self.mode, Some(make(opening)), &clock)
+                let context = ApproverContext {
+                    config: &config,
+                    id: &id,
+                    tools: &tools,
+                    redactor: &redactor,
+                    clock: &clock,
+                };
+                controller(&config, self.mode, Some(make(context)), &clock)
             }
         };
         let mut pipeline = ApprovalToolset::new(tools, controller, policy)
@@ -361,7 +369,7 @@ pub struct Session {
     pub launcher: Option<Arc<SandboxLauncher>>,
     /// Finds secrets.
     pub redactor: Arc<Redactor>,
-    /// What the user should know before the first call.
+    /// Warnings for the user, before the first call.
     pub warnings: Vec<String>,
     _log_end: LogEnd,
 }

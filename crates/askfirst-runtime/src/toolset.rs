@@ -61,7 +61,7 @@ impl ApprovalToolset {
     /// Sets the recorder, which writes the audit log.
     #[must_use]
     pub fn recorder(mut self, recorder: Arc<dyn Recorder>) -> Self {
-        Arc::make_mut(&mut self.0).recorder = Arc::new(Caught(recorder));
+        Arc::make_mut(&mut self.0).recorder = Arc::new(PanicSafeRecorder(recorder));
         self
     }
 
@@ -250,9 +250,9 @@ impl Toolset for ApprovalToolset {
 }
 
 /// A recorder that turns a panic of the inner recorder into a failed write.
-struct Caught(Arc<dyn Recorder>);
+struct PanicSafeRecorder(Arc<dyn Recorder>);
 
-impl Recorder for Caught {
+impl Recorder for PanicSafeRecorder {
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
         catch_unwind(AssertUnwindSafe(|| self.0.record(record, durability)))
             .unwrap_or_else(|_| Err(RecordFailed("the recorder panicked".to_owned())))

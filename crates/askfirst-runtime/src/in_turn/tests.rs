@@ -56,7 +56,7 @@ fn cause(answers: &Receiver<Answer>) -> Cause {
 }
 
 #[test]
-fn only_nobody_and_lost_lead_to_the_next_way() {
+fn next_approver_is_asked_only_if_one_reaches_no_one() {
     let answers = [
         (Answer::all(ApprovalDecision::yes(Cause::Person)), false),
         (Answer::all(ApprovalDecision::no(Cause::Person)), false),
@@ -77,7 +77,7 @@ fn only_nobody_and_lost_lead_to_the_next_way() {
 }
 
 #[test]
-fn when_no_way_leads_anywhere_it_is_refused_and_says_why() {
+fn refusal_without_any_approver_names_each_reason() {
     let (one, other) = (Arc::new(Way::default()), Arc::new(Way::default()));
     let (_turn, told) = asked(&[&one, &other]);
     one.answer(Answer::failed(Cause::TerminalLost, "hung up"));
@@ -92,7 +92,7 @@ fn when_no_way_leads_anywhere_it_is_refused_and_says_why() {
 }
 
 #[test]
-fn what_was_withdrawn_is_asked_no_other_way() {
+fn withdrawn_request_goes_to_no_other_approver() {
     let (one, other) = (Arc::new(Way::default()), Arc::new(Way::default()));
     let (turn, _told) = asked(&[&one, &other]);
     turn.withdraw(ID, Cause::TimeOut);
@@ -102,7 +102,7 @@ fn what_was_withdrawn_is_asked_no_other_way() {
 }
 
 #[test]
-fn a_way_that_gives_no_answer_at_all_is_a_no() {
+fn approver_without_an_answer_refuses() {
     let (one, other) = (Arc::new(Way::default()), Arc::new(Way::default()));
     let (_turn, told) = asked(&[&one, &other]);
     drop(one.asked.lock().unwrap().pop());

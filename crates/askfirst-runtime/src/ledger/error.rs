@@ -19,7 +19,7 @@ pub enum LedgerError {
     Refused {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         why: String,
     },
     /// A write, sync or rename failed.

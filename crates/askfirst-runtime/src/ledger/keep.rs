@@ -47,12 +47,12 @@ pub(super) struct WriterState {
     last: Timestamp,
     row: u32,
     entries: u64,
-    minder: Minder,
+    release_thread: ReleaseThread,
 }
 
 /// The state of the thread that releases the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Minder {
+enum ReleaseThread {
     /// Not started yet.
     None,
     /// Waits, or watches a lock that is kept.
@@ -92,7 +92,7 @@ impl Keeper {
             last: Timestamp::default(),
             row: 0,
             entries: 0,
-            minder: Minder::None,
+            release_thread: ReleaseThread::None,
         };
         Self(Arc::new(Shared { inner: Mutex::new(inner), news: Condvar::new() }))
     }
@@ -113,19 +113,19 @@ impl Keeper {
         let Ok(mut inner) = self.0.inner.lock() else { return Err(LedgerError::Broken) };
         if inner.process != process {
             inner.writer.leave_to_other();
-            (inner.process, inner.minder) = (process, Minder::None);
+            (inner.process, inner.release_thread) = (process, ReleaseThread::None);
         }
         inner.entries = inner.entries.wrapping_add(1);
         if !inner.hurries(now) {
             return Ok(Turn { inner, after: Lock::Back });
         }
-        if inner.minder == Minder::None {
+        if inner.release_thread == ReleaseThread::None {
             let shared = Arc::clone(&self.0);
             let started =
                 thread::Builder::new().name("askfirst-ledger".to_owned()).spawn(move || mind(&shared));
-            inner.minder = if started.is_ok() { Minder::Ready } else { Minder::Over };
+            inner.release_thread = if started.is_ok() { ReleaseThread::Ready } else { ReleaseThread::Over };
         }
-        let after = if inner.minder == Minder::Ready { Lock::Kept } else { Lock::Back };
+        let after = if inner.release_thread == ReleaseThread::Ready { Lock::Kept } else { Lock::Back };
         if after == Lock::Kept && !inner.writer.is_held() {
             self.0.news.notify_one();
         }
@@ -139,7 +139,7 @@ impl Drop for Keeper {
         if inner.process == std::process::id() {
             inner.writer.give_back();
         }
-        inner.minder = Minder::Over;
+        inner.release_thread = ReleaseThread::Over;
         self.0.news.notify_one();
     }
 }
@@ -148,7 +148,7 @@ impl Drop for Keeper {
 fn mind(shared: &Shared) {
     let lock = || shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
     let mut inner = lock();
-    while inner.minder != Minder::Over {
+    while inner.release_thread != ReleaseThread::Over {
         if !inner.writer.is_held() {
             inner = shared.news.wait(inner).unwrap_or_else(PoisonError::into_inner);
             continue;
@@ -162,13 +162,13 @@ fn mind(shared: &Shared) {
             waited_for = inner.writer.is_waited_for();
         }
         inner.writer.give_back();
-        if (ticks == TICKS || waited_for) && inner.minder == Minder::Ready {
-            inner.minder = Minder::Resting;
+        if (ticks == TICKS || waited_for) && inner.release_thread == ReleaseThread::Ready {
+            inner.release_thread = ReleaseThread::Resting;
             drop(inner);
             thread::sleep(FREE);
             inner = lock();
-            if inner.minder == Minder::Resting {
-                inner.minder = Minder::Ready;
+            if inner.release_thread == ReleaseThread::Resting {
+                inner.release_thread = ReleaseThread::Ready;
             }
         }
     }

@@ -26,17 +26,17 @@ pub(super) struct LogFile {
 
 /// All files of an audit log, oldest first, and the size of the newest one to read.
 #[derive(Debug, Default)]
-pub(super) struct Moment {
+pub(super) struct LogSnapshot {
     pub(super) parts: Vec<LogFile>,
     newest: Option<(File, u64)>,
 }
 
-impl Moment {
+impl LogSnapshot {
     /// Returns the files at a moment when no writer is in the middle of an entry.
     pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
         for _ in 0..TRIES {
-            if let Some(moment) = Self::try_of(path)? {
-                return Ok(moment);
+            if let Some(snapshot) = Self::try_of(path)? {
+                return Ok(snapshot);
             }
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -116,7 +116,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn it_is_written_as_serde_json_writes_it(
+        fn long_value_is_written_as_serde_json_writes_it(
             text in r#"(?s:[\x00-\x7f]{0,80}|.{0,80}|[a-z]{30,70}["\\\n][a-z]{0,40})"#,
             key in "(?s:.{0,6})",
             n in proptest::num::i64::ANY,

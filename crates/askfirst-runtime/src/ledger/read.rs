@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::error::LedgerError;
 use super::line::{self, PositionError};
-use super::lines::{Lines, LogFile, Moment, Position};
+use super::lines::{Lines, LogFile, LogSnapshot, Position};
 use super::session::rfc3339;
 
 /// Selects entries. The default selects all of them.
@@ -131,7 +131,7 @@ pub struct ReadFault {
     pub file: PathBuf,
     /// The line number, counted from 1; 0 for the whole file.
     pub line: u64,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
@@ -140,13 +140,13 @@ pub struct ReadFault {
 /// # Errors
 /// Fails if the audit log does not exist or cannot be opened.
 pub fn read(path: &Path, filter: Filter) -> Result<Entries, LedgerError> {
-    let moment = Moment::of(path)?;
-    let mut parts = moment.parts.clone();
+    let snapshot = LogSnapshot::of(path)?;
+    let mut parts = snapshot.parts.clone();
     parts.reverse();
     // A text that is not a glob can still be a name.
     let tools = filter.tool.as_deref().and_then(|tool| Glob::of_names(tool).ok());
     let (path, sessions) = (path.to_owned(), HashMap::new());
-    Ok(Entries { path, moment, filter, tools, parts, open: None, sessions, read_to: None })
+    Ok(Entries { path, snapshot, filter, tools, parts, open: None, sessions, read_to: None })
 }
 
 /// Returns all entries about one call.
@@ -173,7 +173,7 @@ pub enum Refresh {
 #[derive(Debug)]
 pub struct Entries {
     path: PathBuf,
-    moment: Moment,
+    snapshot: LogSnapshot,
     filter: Filter,
     tools: Option<Glob>,
     parts: Vec<LogFile>,
@@ -189,17 +189,17 @@ impl Entries {
     /// # Errors
     /// Fails if the audit log does not exist or cannot be opened.
     pub fn refresh(&mut self) -> Result<Refresh, LedgerError> {
-        if self.moment.is_current(&self.path) {
+        if self.snapshot.is_current(&self.path) {
             return Ok(Refresh::Same);
         }
-        self.moment = Moment::of(&self.path)?;
-        let goes_on = self.read_to.is_none_or(|read_to| self.moment.skip_to(read_to));
+        self.snapshot = LogSnapshot::of(&self.path)?;
+        let goes_on = self.read_to.is_none_or(|read_to| self.snapshot.skip_to(read_to));
         if !goes_on {
             // The closed files were read before.
-            self.moment.parts.retain(|part| part.closed.is_none());
+            self.snapshot.parts.retain(|part| part.closed.is_none());
             self.read_to = None;
         }
-        self.parts.clone_from(&self.moment.parts);
+        self.parts.clone_from(&self.snapshot.parts);
         self.parts.reverse();
         Ok(if goes_on { Refresh::Grown } else { Refresh::Replaced })
     }
@@ -220,7 +220,7 @@ impl Iterator for Entries {
         loop {
             let Some((file, lines)) = &mut self.open else {
                 let part = self.parts.pop()?;
-                match self.moment.lines(&part, self.read_to) {
+                match self.snapshot.lines(&part, self.read_to) {
                     Ok(lines) => self.open = Some((part.path, lines)),
                     Err(e) => return Some(Err(ReadFault { file: part.path, line: 0, what: e.to_string() })),
                 }
@@ -279,13 +279,13 @@ fn entry(file: &Path, number: u64, bytes: &[u8]) -> Result<Entry, String> {
 
 /// Parses the fields of a line.
 pub(super) fn fields(bytes: &[u8]) -> Result<Args, String> {
-    serde_json::from_slice(bytes).map_err(|e| format!("it is not valid JSON: {e}"))
+    serde_json::from_slice(bytes).map_err(|e| format!("this line is not valid JSON: {e}"))
 }
 
 /// Describes the fault of a line that is not part of the chain.
 pub(super) fn wrong(no_place: PositionError) -> &'static str {
     match no_place {
-        PositionError::Shape => "it is not a whole line of the audit log",
-        PositionError::Hash => "it was changed: its hash is not that of its bytes",
+        PositionError::Shape => "this is not a whole line of the audit log",
+        PositionError::Hash => "this line was changed: its hash is not that of its bytes",
     }
 }

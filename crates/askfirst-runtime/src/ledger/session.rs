@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_written_as_others_write_them() {
+    fn times_are_written_in_rfc_3339_form() {
         for (millis, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399_999, "2000-02-28T23:59:59.999Z"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_of_one_moment_have_two_names() {
+    fn sessions_of_one_moment_have_different_ids() {
         let now = Timestamp(1_709_210_096_007);
         let (one, two) = (SessionId::new(now), SessionId::new(now));
         assert!(one.as_str().starts_with("20240229T123456-"), "{one}");

@@ -30,14 +30,14 @@ pub(super) struct Tail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TailBytes {
     /// A torn write left them.
-    Torn(Torn),
+    Torn(TornWrite),
     /// No torn write can leave such bytes.
-    Altered(Torn),
+    Altered(TornWrite),
 }
 
 /// The bytes that a torn write left. If there are none, only the newline was missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Torn {
+pub(super) struct TornWrite {
     /// The number of bytes.
     #[serde(rename = "torn_bytes")]
     pub(super) bytes: u64,
@@ -93,7 +93,7 @@ fn left_over(rest: &[u8], no_newline: bool) -> Option<TailBytes> {
     if rest.is_empty() && !no_newline {
         return None;
     }
-    let left = Torn { bytes: rest.len() as u64, digest: Digest::of(rest) };
+    let left = TornWrite { bytes: rest.len() as u64, digest: Digest::of(rest) };
     let torn = rest.split(|byte| *byte == b'\n').all(line::may_be_torn);
     Some(if torn { TailBytes::Torn(left) } else { TailBytes::Altered(left) })
 }

@@ -10,9 +10,9 @@ use super::error::LedgerError;
 use super::files;
 use super::head::{HeadFile, StoredHead};
 use super::line::{self, ChainPosition, Hex, NO_HASH};
-use super::lines::{LogFile, Moment, RawLine};
+use super::lines::{LogFile, LogSnapshot, RawLine};
 use super::read::{fields, wrong};
-use super::tail::Torn;
+use super::tail::TornWrite;
 
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Verification {
     pub torn: u64,
     /// All faults.
     pub faults: Vec<VerifyFault>,
-    /// What the check covers and what it does not.
+    /// The scope of the check, and its limits.
     pub covers: String,
 }
 
@@ -53,7 +53,7 @@ pub struct VerifyFault {
     pub file: PathBuf,
     /// The line, counted from 1; 0 for the whole file.
     pub line: u64,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
@@ -69,7 +69,7 @@ const WITH_HEAD: &str = "with the hash that was noted before, everything up to i
 /// # Errors
 /// Fails if the audit log does not exist or cannot be opened. Anything wrong inside it is a fault.
 pub fn verify(path: &Path, expect_head: Option<Digest>) -> Result<Verification, LedgerError> {
-    Ok(Check::new(expect_head).all(&Moment::of(path)?, path))
+    Ok(Check::new(expect_head).all(&LogSnapshot::of(path)?, path))
 }
 
 /// Verifies all files of an audit log like [`verify`], and compares them with the head that is stored below `state`.
@@ -84,17 +84,17 @@ pub fn verify_with_head(
     let head_file = HeadFile::of(path, state);
     // The head comes first: an entry that is written from now on only makes the log longer.
     let stored = head_file.read();
-    let moment = match Moment::of(path) {
+    let snapshot = match LogSnapshot::of(path) {
         Err(LedgerError::Open { cause, .. })
             if cause.kind() == std::io::ErrorKind::NotFound && !matches!(stored, Ok(None)) =>
         {
-            Moment::default()
+            LogSnapshot::default()
         }
-        moment => moment?,
+        snapshot => snapshot?,
     };
     let place = head_file.path.display().to_string();
     let head = Some(HeadCheck { place, stored, is_there: false });
-    Ok(Check { head, ..Check::new(expect_head) }.all(&moment, path))
+    Ok(Check { head, ..Check::new(expect_head) }.all(&snapshot, path))
 }
 
 /// The stored head, and whether its entry is in the chain.
@@ -112,25 +112,25 @@ impl HeadCheck {
     }
 
     /// Returns what is wrong with a log whose last entry has the number `last`.
-    fn fault(&self, moment: &Moment, last: u64) -> Option<String> {
+    fn fault(&self, snapshot: &LogSnapshot, last: u64) -> Option<String> {
         let place = &self.place;
         let stored = match &self.stored {
             Ok(None) => return None,
             Ok(Some(stored)) => stored,
-            Err(why) => return Some(format!("its stored head does not count: {why} (`{place}`)")),
+            Err(why) => return Some(format!("the stored head cannot be used: {why} (`{place}`)")),
         };
         let number = stored.seq;
         let known = |part: &LogFile| part.path.metadata().is_ok_and(|found| stored.was_in(&found));
-        let file = if moment.parts.iter().any(known) { "" } else { ", and its file is another one" };
-        if moment.parts.is_empty() {
-            Some(format!("the log is missing, but its stored head is entry {number} (`{place}`)"))
+        let file = if snapshot.parts.iter().any(known) { "" } else { ", and its file is another one" };
+        if snapshot.parts.is_empty() {
+            Some(format!("the log is missing, but the stored head is entry {number} (`{place}`)"))
         } else if last < number {
             let first = last.saturating_add(1);
             Some(format!(
-                "entries {first} to {number} are missing at its end: its stored head is entry {number}{file} (`{place}`)"
+                "entries {first} to {number} are missing at the end: the stored head is entry {number}{file} (`{place}`)"
             ))
         } else if !self.is_there {
-            Some(format!("entry {number} is not the one that its stored head names{file} (`{place}`)"))
+            Some(format!("entry {number} is not the one that the stored head names{file} (`{place}`)"))
         } else {
             None
         }
@@ -141,7 +141,7 @@ impl HeadCheck {
         match &self.stored {
             Ok(Some(stored)) => format!(
                 "with the stored head, everything up to entry {} is covered; not covered: removal or rewriting of what \
-                 came after it, and a change of both the log and its stored head (`{place}`)",
+                 came after it, and a change of both the log and the stored head (`{place}`)",
                 stored.seq
             ),
             Ok(None) | Err(_) => format!("{NOT_COVERED}, because no head of this log is stored in `{place}`"),
@@ -191,7 +191,7 @@ impl Region {
         }
     }
 
-    fn is(self, torn: &Torn) -> bool {
+    fn is(self, torn: &TornWrite) -> bool {
         let digest = |hasher: Sha256| *torn.digest.as_bytes() == <[u8; 32]>::from(hasher.finalize());
         if torn.bytes == self.bytes {
             return digest(self.hasher.chain_update(self.last.as_slice()));
@@ -220,19 +220,19 @@ impl Check {
         }
     }
 
-    fn all(mut self, moment: &Moment, path: &Path) -> Verification {
-        moment.parts.iter().for_each(|part| self.file(moment, part));
-        self.end(moment, path)
+    fn all(mut self, snapshot: &LogSnapshot, path: &Path) -> Verification {
+        snapshot.parts.iter().for_each(|part| self.file(snapshot, part));
+        self.end(snapshot, path)
     }
 
     fn fault(&mut self, line: u64, what: impl Into<String>) {
         self.faults.push(VerifyFault { file: self.file.clone(), line, what: what.into() });
     }
 
-    fn file(&mut self, moment: &Moment, part: &LogFile) {
+    fn file(&mut self, snapshot: &LogSnapshot, part: &LogFile) {
         self.file.clone_from(&part.path);
         self.first_in_file = None;
-        let mut lines = match moment.lines(part, None) {
+        let mut lines = match snapshot.lines(part, None) {
             Ok(lines) => lines,
             Err(e) => return self.fault(0, e.to_string()),
         };
@@ -250,7 +250,7 @@ impl Check {
                 }
             }
         }
-        self.end_of_region("it is not explained by an entry after it");
+        self.end_of_region("no later entry explains this line");
         if let Some((first, last)) = part.closed {
             self.end_of_closed(last_line, first, last);
         }
@@ -299,29 +299,30 @@ impl Check {
         let kind = fields.get("kind").and_then(Value::as_str).unwrap_or_default();
         self.closed = kind == "rotated";
         let own = matches!(kind, "recovered" | "continued");
-        let torn: Option<Torn> = serde_json::from_value(Value::Object(fields.clone())).ok().filter(|_| own);
+        let torn: Option<TornWrite> =
+            serde_json::from_value(Value::Object(fields.clone())).ok().filter(|_| own);
         match (self.region.take(), torn) {
             (Some(region), Some(torn)) => {
                 let (at, altered) = (region.line, region.altered);
                 if altered {
                     self.fault(
                         at,
-                        "it was changed or inserted: no torn write can leave this, although an entry says so",
+                        "this line was changed or inserted: no torn write can leave this, although an entry says so",
                     );
                 } else if region.is(&torn) {
                     self.torn += 1;
                 } else {
-                    self.fault(at, "it was changed after the entry that explains it was written");
+                    self.fault(at, "this line was changed after the entry that explains it was written");
                 }
             }
             (region @ Some(_), None) => {
                 self.region = region;
-                self.end_of_region("the entry after it does not explain it");
+                self.end_of_region("the next entry does not explain this line");
             }
             (None, Some(torn)) if torn.bytes > 0 => {
                 self.fault(
                     line,
-                    format!("it explains a torn write of {} bytes that is not there", torn.bytes),
+                    format!("this entry explains a torn write of {} bytes that does not exist", torn.bytes),
                 );
             }
             (None, Some(_)) => self.torn += 1,
@@ -356,12 +357,12 @@ impl Check {
             let what = match place.seq.cmp(&expected) {
                 std::cmp::Ordering::Greater => format!("entries {expected} to {} are missing", place.seq - 1),
                 std::cmp::Ordering::Less | std::cmp::Ordering::Equal => {
-                    format!("it has number {} where {expected} belongs", place.seq)
+                    format!("this entry has number {} instead of {expected}", place.seq)
                 }
             };
             self.fault(line, what);
         } else if place.prev != self.hash {
-            self.fault(line, "it does not follow from the entry before it");
+            self.fault(line, "this entry does not follow from the one before it");
         }
         self.seen_expected |= self.expect == Some(place.hash);
         if let Some(head) = &mut self.head {
@@ -379,27 +380,27 @@ impl Check {
         }
     }
 
-    fn end(mut self, moment: &Moment, path: &Path) -> Verification {
+    fn end(mut self, snapshot: &LogSnapshot, path: &Path) -> Verification {
         self.file = path.to_owned();
-        if moment.parts.last().is_some_and(|part| part.closed.is_some()) {
+        if snapshot.parts.last().is_some_and(|part| part.closed.is_some()) {
             self.fault(0, "the newest file is missing: the one before it was closed, and nothing follows");
         }
         let expected = self.expect.as_ref().and_then(line::digest);
         if let Some(expected) = expected.filter(|_| !self.seen_expected) {
             self.fault(0, format!("the hash `{expected}` is not in the chain"));
         }
-        if let Some(fault) = self.head.as_ref().and_then(|head| head.fault(moment, self.seq)) {
+        if let Some(fault) = self.head.as_ref().and_then(|head| head.fault(snapshot, self.seq)) {
             self.fault(0, fault);
         }
         let head = line::digest(&self.hash).filter(|_| self.entries > 0);
         let limits = match &self.head {
             _ if expected.is_some() => WITH_HEAD.to_owned(),
             Some(head) => head.covers(),
-            None => format!("{NOT_COVERED}, because nothing outside the files is looked at"),
+            None => format!("{NOT_COVERED}, because this check looks only at the files"),
         };
         let stored = self.head.and_then(|head| head.stored.ok().flatten());
         Verification {
-            files: moment.parts.iter().map(|part| part.path.clone()).collect(),
+            files: snapshot.parts.iter().map(|part| part.path.clone()).collect(),
             entries: self.entries,
             first: self.first,
             last: self.first.map(|_| self.seq),

@@ -14,7 +14,7 @@ use super::disk::{self, Disk, folder};
 use super::error::LedgerError;
 use super::head::HeadFile;
 use super::line::{self, EntryLine, Head, Hex, NO_HASH};
-use super::tail::{self, Tail, TailBytes, Torn};
+use super::tail::{self, Tail, TailBytes, TornWrite};
 use super::{LedgerSettings, body, files};
 
 /// How long to wait for the lock of another writer.
@@ -31,7 +31,7 @@ const TRIES: usize = 100;
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum LogEvent {
     /// A torn write left these bytes before this line.
-    Recovered(Torn),
+    Recovered(TornWrite),
     /// The bytes before this line are not from a torn write, or entries of this writer are gone.
     Altered { altered_bytes: u64, altered_sha256: Option<Digest> },
     /// The last line of a file.
@@ -40,7 +40,7 @@ enum LogEvent {
     Continued {
         previous: Option<String>,
         #[serde(flatten, skip_serializing_if = "Option::is_none")]
-        torn: Option<Torn>,
+        torn: Option<TornWrite>,
     },
 }
 

@@ -102,7 +102,7 @@ fn ask<'a>(
     }
     let mut waits: Vec<_> =
         shares.into_iter().map(|(controller, questions)| controller.submit(questions).into_iter()).collect();
-    let gone = || Refusal::new("", Cause::ApproverFailed, "the question was lost");
+    let gone = || Refusal::new("", Cause::ApproverFailed, "the request was lost");
     let mut wait = |share: usize| waits.get_mut(share).and_then(Iterator::next).ok_or_else(gone);
     slots.into_iter().map(|slot| slot.map(|asked| asked.and_then(&mut wait))).collect()
 }

@@ -9,7 +9,7 @@ use askfirst::toolset::CallerThread;
 use crate::blocking::offload;
 use crate::call_state::PendingCall;
 
-/// A pending call, driven by its caller. Dropping it logs that the call was cancelled.
+/// A pending call, driven by its caller. Dropping it logs that the call was canceled.
 pub(crate) struct DrivenCall {
     call: PendingCall,
     recorder: Arc<dyn Recorder>,

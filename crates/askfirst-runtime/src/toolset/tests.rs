@@ -98,7 +98,7 @@ fn dropped_call_withdraws_only_its_own_question() {
 }
 
 #[test]
-fn what_is_submitted_is_asked_before_anybody_polls() {
+fn submitted_call_is_asked_about_before_the_first_poll() {
     let approver = Arc::new(Keeping::default());
     let mut calls = tools(&approver).submit([call("a", 1)]);
     assert_eq!(approver.answer_next().members[0].request.tool_name, "a");

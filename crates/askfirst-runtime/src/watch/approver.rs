@@ -90,7 +90,7 @@ impl WatchState {
         let stream = match self.reach() {
             Ok(stream) => stream,
             Err(e) => {
-                let note = format!("{e}; hint: run `askfirst watch` in a terminal to answer questions");
+                let note = format!("{e}; hint: run `askfirst watch` in a terminal to answer requests");
                 return Some(Answer::failed(Cause::NoOneToAsk, note));
             }
         };
@@ -115,7 +115,7 @@ impl WatchState {
     fn reach(&self) -> Result<UnixStream, WatchError> {
         let place = WatcherFolder::open(&self.state, MissingFolder::Fail)?;
         let stream = UnixStream::connect(place.socket()).map_err(|e| match e.kind() {
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchError::Nobody,
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => WatchError::NoWatcher,
             _ => WatchError::Io(place.socket(), e),
         })?;
         hands::greet_watcher(&stream, &place.secret()?)?;

@@ -18,7 +18,7 @@ use askfirst::{Cause, Fact};
 use super::approver::LIMIT;
 use super::frame::{FrameError, Patience, read, write};
 use super::place::{MissingFolder, Secret, WatcherFolder};
-use super::takes::{Schemas, Takes};
+use super::takes::{Schemas, ToolSchemas};
 use super::{Asker, DisplaySettings, FromAsker, FromWatcher, WatchError, hands};
 
 /// The maximum number of open connections. A session that connects beyond it is closed, as if no watcher were running.
@@ -26,28 +26,41 @@ const MAX_LINES: usize = 64;
 /// How long a session may take to send its question after its proof.
 const SOON: Duration = Duration::from_secs(10);
 /// The maximum number of warnings that are shown one by one. The others are only counted.
-const MAX_ODD: usize = 8;
+const MAX_WARNINGS: usize = 8;
 /// The maximum number of prompts that are kept. Each one remembers earlier questions of its session.
 const MAX_PROMPTS: usize = 16;
 
 /// Why a watcher ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum WatchEnd {
     /// The terminal is gone, so no one can be asked here.
     TerminalLost,
-    /// It was told to end.
-    Told,
+    /// A [`StopHandle`] stopped it.
+    Stopped,
 }
 
-/// Tells a watcher to end.
-#[derive(Debug, Clone)]
-pub struct Leaving(Sender<News>);
+impl WatchEnd {
+    /// The former name of [`WatchEnd::Stopped`].
+    #[doc(hidden)]
+    #[expect(non_upper_case_globals, reason = "a former variant")]
+    pub const Told: Self = Self::Stopped;
+}
 
-impl Leaving {
-    /// Ends the watcher. It removes the question from the screen, and the sessions see that the watcher is gone.
-    pub fn leave(&self) {
+/// Stops a watcher.
+#[derive(Debug, Clone)]
+pub struct StopHandle(Sender<WatchEvent>);
+
+impl StopHandle {
+    /// Stops the watcher. It removes the question from the screen, and the sessions see that the watcher is gone.
+    pub fn stop(&self) {
         // If sending fails, the watcher has already ended.
-        drop(self.0.send(News::Leave));
+        drop(self.0.send(WatchEvent::Stop));
+    }
+
+    /// The former name of [`StopHandle::stop`].
+    #[doc(hidden)]
+    pub fn leave(&self) {
+        self.stop();
     }
 }
 
@@ -56,8 +69,8 @@ pub struct Desk {
     listener: UnixListener,
     socket: PathBuf,
     secret: Arc<Secret>,
-    news: Sender<News>,
-    come: Mutex<Receiver<News>>,
+    events: Sender<WatchEvent>,
+    received: Mutex<Receiver<WatchEvent>>,
     /// The lock file, held as long as the desk exists.
     _lock: File,
 }
@@ -81,10 +94,10 @@ struct IncomingQuestion {
 }
 
 #[derive(Debug)]
-enum News {
-    Leave,
+enum WatchEvent {
+    Stop,
     /// A connection was rejected, for this reason.
-    Odd(String),
+    Warning(String),
     Asked(Box<IncomingQuestion>),
     Withdrawn(QuestionId, Cause),
     Answered(QuestionId, Answer),
@@ -108,8 +121,8 @@ impl Desk {
         }
         let listener = UnixListener::bind(&socket).map_err(io)?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600)).map_err(io)?;
-        let (news, come) = channel();
-        Ok(Self { listener, socket, secret, news, come: Mutex::new(come), _lock: lock })
+        let (events, received) = channel();
+        Ok(Self { listener, socket, secret, events, received: Mutex::new(received), _lock: lock })
     }
 
     /// Returns the path of the socket.
@@ -118,10 +131,17 @@ impl Desk {
         &self.socket
     }
 
-    /// Returns a handle that tells the watcher to end.
+    /// Returns a handle that stops the watcher.
     #[must_use]
-    pub fn leaving(&self) -> Leaving {
-        Leaving(self.news.clone())
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle(self.events.clone())
+    }
+
+    /// The former name of [`Desk::stop_handle`].
+    #[doc(hidden)]
+    #[must_use]
+    pub fn leaving(&self) -> StopHandle {
+        self.stop_handle()
     }
 
     /// Asks questions one at a time, in the order of arrival, through the approver that `prompt` returns.
@@ -132,41 +152,41 @@ impl Desk {
     /// Fails if the socket cannot accept connections.
     pub fn serve(
         &self,
-        prompt: impl Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>,
+        prompt: impl Fn(&DisplaySettings, ToolSchemas) -> Option<Arc<dyn Approver>>,
         tell: impl Fn(&str),
-    ) -> Result<Left, WatchError> {
+    ) -> Result<WatchEnd, WatchError> {
         let io = |e| WatchError::Io(self.socket.clone(), e);
-        let come = self.come.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         let entrance = Entrance {
             secret: Arc::clone(&self.secret),
             lines: Arc::default(),
             next: Arc::new(AtomicU64::new(1)),
-            news: self.news.clone(),
+            events: self.events.clone(),
         };
         let listener = self.listener.try_clone().map_err(io)?;
         let thread = std::thread::Builder::new().name("askfirst-accept".to_owned());
         thread.spawn(move || entrance.accept_all(&listener)).map_err(io)?;
-        let mut queue = Queue::new(prompt, self.news.clone());
-        for event in come.iter() {
+        let mut queue = Queue::new(prompt, self.events.clone());
+        for event in received.iter() {
             match event {
-                News::Leave => return Ok(Left::Told),
-                News::Odd(text) => queue.odd(text),
-                News::Asked(asked) => queue.waiting.push_back(*asked),
-                News::Withdrawn(id, cause) => queue.withdraw(id, cause),
-                News::Answered(id, answer) => {
+                WatchEvent::Stop => return Ok(WatchEnd::Stopped),
+                WatchEvent::Warning(text) => queue.add_warning(text),
+                WatchEvent::Asked(asked) => queue.waiting.push_back(*asked),
+                WatchEvent::Withdrawn(id, cause) => queue.withdraw(id, cause),
+                WatchEvent::Answered(id, answer) => {
                     let lost = is_lost(&answer);
                     queue.answer(id, answer);
                     if lost {
-                        return Ok(Left::TerminalLost);
+                        return Ok(WatchEnd::TerminalLost);
                     }
                 }
             }
             queue.show_next();
             if queue.shown.is_none() {
-                queue.take_odd().iter().for_each(|text| tell(text));
+                queue.take_warnings().iter().for_each(|text| tell(text));
             }
         }
-        Ok(Left::TerminalLost)
+        Ok(WatchEnd::TerminalLost)
     }
 }
 
@@ -180,7 +200,7 @@ struct Entrance {
     secret: Arc<Secret>,
     lines: Arc<AtomicUsize>,
     next: Arc<AtomicU64>,
-    news: Sender<News>,
+    events: Sender<WatchEvent>,
 }
 
 /// Counts a connection as long as it is open.
@@ -208,13 +228,13 @@ impl Entrance {
         if self.lines.fetch_add(1, Ordering::Relaxed) >= MAX_LINES {
             return;
         }
-        let (secret, news) = (Arc::clone(&self.secret), self.news.clone());
+        let (secret, events) = (Arc::clone(&self.secret), self.events.clone());
         let id = QuestionId(self.next.fetch_add(1, Ordering::Relaxed));
         // Without a thread the connection is closed, as if no watcher were running.
         drop(std::thread::Builder::new().name("askfirst-line".to_owned()).spawn(move || {
             let _counted = counted;
-            if let Err(e) = attend(id, stream, &secret, &news) {
-                drop(news.send(News::Odd(format!("a process that connected was refused: {e}"))));
+            if let Err(e) = attend(id, stream, &secret, &events) {
+                drop(events.send(WatchEvent::Warning(format!("a process that connected was refused: {e}"))));
             }
         }));
     }
@@ -225,7 +245,7 @@ fn attend(
     id: QuestionId,
     stream: UnixStream,
     secret: &Secret,
-    news: &Sender<News>,
+    events: &Sender<WatchEvent>,
 ) -> Result<(), WatchError> {
     let process = match hands::greet_asker(&stream, secret) {
         Ok(process) => process,
@@ -244,8 +264,8 @@ fn attend(
     let ours = stream.try_clone().map_err(talk)?;
     let asked = IncomingQuestion { id, asker, process, look, takes, question: *question, stream };
     // Sending fails only after the watcher has ended.
-    let _ = news.send(News::Asked(Box::new(asked)));
-    let (cause, odd) = match read(&ours, 1 << 10, Patience::Person) {
+    let _ = events.send(WatchEvent::Asked(Box::new(asked)));
+    let (cause, ended) = match read(&ours, 1 << 10, Patience::Person) {
         Ok(FromAsker::Withdraw { cause }) => (cause, Ok(())),
         Err(FrameError::Ended) => (Cause::Cancelled, Ok(())),
         Ok(FromAsker::Hello { .. } | FromAsker::Ask { .. }) => {
@@ -253,15 +273,15 @@ fn attend(
         }
         Err(e) => (Cause::ApproverFailed, Err(e)),
     };
-    let _ = news.send(News::Withdrawn(id, cause));
-    odd.map_err(WatchError::Talk)
+    let _ = events.send(WatchEvent::Withdrawn(id, cause));
+    ended.map_err(WatchError::Talk)
 }
 
 /// The prompt of one session.
 struct Prompt {
     session: String,
     look: DisplaySettings,
-    takes: Takes,
+    takes: ToolSchemas,
     approver: Arc<dyn Approver>,
 }
 
@@ -273,32 +293,32 @@ struct Queue<P> {
     shown: Option<(IncomingQuestion, Arc<dyn Approver>)>,
     position: usize,
     /// Warnings to show once the screen is free, and the number of further ones.
-    odd: (Vec<String>, usize),
-    news: Sender<News>,
+    warnings: (Vec<String>, usize),
+    events: Sender<WatchEvent>,
 }
 
-impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
-    fn new(prompt: P, news: Sender<News>) -> Self {
+impl<P: Fn(&DisplaySettings, ToolSchemas) -> Option<Arc<dyn Approver>>> Queue<P> {
+    fn new(prompt: P, events: Sender<WatchEvent>) -> Self {
         Self {
             prompt,
             prompts: VecDeque::new(),
             waiting: VecDeque::new(),
             shown: None,
             position: 0,
-            odd: Default::default(),
-            news,
+            warnings: Default::default(),
+            events,
         }
     }
 
-    fn odd(&mut self, text: String) {
-        match self.odd.0.len() < MAX_ODD {
-            true => self.odd.0.push(text),
-            false => self.odd.1 += 1,
+    fn add_warning(&mut self, text: String) {
+        match self.warnings.0.len() < MAX_WARNINGS {
+            true => self.warnings.0.push(text),
+            false => self.warnings.1 += 1,
         }
     }
 
-    fn take_odd(&mut self) -> Vec<String> {
-        let (mut told, more) = std::mem::take(&mut self.odd);
+    fn take_warnings(&mut self) -> Vec<String> {
+        let (mut told, more) = std::mem::take(&mut self.warnings);
         if more > 0 {
             told.push(format!("{more} more processes were refused"));
         }
@@ -338,9 +358,9 @@ impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
         for member in &mut question.members {
             Arc::make_mut(&mut member.request).facts.insert(0, from.clone());
         }
-        let (id, news) = (asked.id, self.news.clone());
+        let (id, events) = (asked.id, self.events.clone());
         // Sending fails only after the watcher has ended.
-        let reply = Reply::new(move |answer| drop(news.send(News::Answered(id, answer))));
+        let reply = Reply::new(move |answer| drop(events.send(WatchEvent::Answered(id, answer))));
         let approver = self.prompt_for(&asked).unwrap_or_else(|| Arc::new(RefusingApprover));
         self.shown = Some((asked, Arc::clone(&approver)));
         approver.ask(question, reply);
@@ -353,7 +373,7 @@ impl<P: Fn(&DisplaySettings, Takes) -> Option<Arc<dyn Approver>>> Queue<P> {
             prompt.takes.learn(asked.takes.clone());
             return Some(Arc::clone(&prompt.approver));
         }
-        let takes = Takes::default();
+        let takes = ToolSchemas::default();
         takes.learn(asked.takes.clone());
         let approver = (self.prompt)(&asked.look, takes.clone())?;
         let (session, look) = (asked.asker.session.clone(), asked.look.clone());
@@ -385,7 +405,7 @@ impl Approver for RefusingApprover {
     fn ask(&self, _: Question, reply: Reply) {
         reply.send(Answer::failed(
             Cause::ApproverFailed,
-            "`askfirst watch` cannot show this question correctly",
+            "`askfirst watch` cannot show this request correctly",
         ));
     }
 }

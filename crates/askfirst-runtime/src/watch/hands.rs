@@ -1,6 +1,6 @@
-//! The handshake: both sides prove that they hold the user's secret, each for this one connection.
+//! The handshake: handshake sides prove that they hold the user's secret, each for this one connection.
 //!
-//! A proof covers two new random numbers and the ids of both processes as the kernel reports them. So a proof is
+//! A proof covers two new random numbers and the ids of handshake processes as the kernel reports them. So a proof is
 //! worthless on another connection.
 //! A process that relays the messages of two sides is detected: each side sees its process id, which the other side
 //! did not put into the proof.
@@ -29,12 +29,12 @@ enum Side {
 }
 
 /// The data that a proof covers: random number and process id of each side.
-struct Both {
+struct Handshake {
     watcher: ([u8; SIZE], u32),
     asker: ([u8; SIZE], u32),
 }
 
-impl Both {
+impl Handshake {
     fn mac(&self, secret: &Secret, side: Side) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&secret.0).ok()?;
         let side: &[u8] = match side {
@@ -50,26 +50,26 @@ impl Both {
     }
 
     fn proof(&self, secret: &Secret, side: Side) -> Result<String, WatchError> {
-        let mac = self.mac(secret, side).ok_or(WatchError::Stranger("askfirst could not compute a proof"))?;
+        let mac = self.mac(secret, side).ok_or(WatchError::Unproven("askfirst could not compute a proof"))?;
         Ok(hex(&mac.finalize().into_bytes()))
     }
 
     fn check(&self, secret: &Secret, side: Side, proof: &str) -> Result<(), WatchError> {
         let held = self.mac(secret, side).zip(unhex(proof));
         let holds = held.is_some_and(|(mac, proof)| mac.verify_slice(&proof).is_ok());
-        if holds { Ok(()) } else { Err(WatchError::Stranger("its proof is wrong")) }
+        if holds { Ok(()) } else { Err(WatchError::Unproven("its proof is wrong")) }
     }
 }
 
 /// Returns the process id of the other end, which must belong to the same user.
 pub(super) fn peer(stream: &UnixStream) -> Result<u32, WatchError> {
-    let unknown = |_| WatchError::Stranger("the system did not report its user");
+    let unknown = |_| WatchError::Unproven("the system did not report its user");
     let found = rustix::net::sockopt::socket_peercred(stream).map_err(unknown)?;
     if found.uid != rustix::process::geteuid() {
-        return Err(WatchError::Stranger("it belongs to another user"));
+        return Err(WatchError::Unproven("it belongs to another user"));
     }
     u32::try_from(found.pid.as_raw_nonzero().get())
-        .map_err(|_| WatchError::Stranger("the system did not report its user"))
+        .map_err(|_| WatchError::Unproven("the system did not report its user"))
 }
 
 /// The watcher's side of the handshake. Returns the process id of the session.
@@ -84,9 +84,9 @@ pub(super) fn greet_asker(stream: &UnixStream, secret: &Secret) -> Result<u32, W
     if version != VERSION {
         return Err(WatchError::Version(version));
     }
-    let both = Both { watcher: (nonce, std::process::id()), asker: (number(&theirs)?, process) };
-    both.check(secret, Side::Asker, &proof)?;
-    write(stream, &FromWatcher::Proof { proof: both.proof(secret, Side::Watcher)? }, LIMIT)?;
+    let handshake = Handshake { watcher: (nonce, std::process::id()), asker: (number(&theirs)?, process) };
+    handshake.check(secret, Side::Asker, &proof)?;
+    write(stream, &FromWatcher::Proof { proof: handshake.proof(secret, Side::Watcher)? }, LIMIT)?;
     Ok(process)
 }
 
@@ -100,13 +100,13 @@ pub(super) fn greet_watcher(stream: &UnixStream, secret: &Secret) -> Result<(), 
         return Err(WatchError::Version(version));
     }
     let nonce = random()?;
-    let both = Both { watcher: (number(&theirs)?, process), asker: (nonce, std::process::id()) };
-    let proof = both.proof(secret, Side::Asker)?;
+    let handshake = Handshake { watcher: (number(&theirs)?, process), asker: (nonce, std::process::id()) };
+    let proof = handshake.proof(secret, Side::Asker)?;
     write(stream, &FromAsker::Hello { version: VERSION.to_owned(), nonce: hex(&nonce), proof }, LIMIT)?;
     let FromWatcher::Proof { proof } = read(stream, LIMIT, SOON)? else {
         return Err(FrameError::Garbled.into());
     };
-    both.check(secret, Side::Watcher, &proof)
+    handshake.check(secret, Side::Watcher, &proof)
 }
 
 fn number(text: &str) -> Result<[u8; SIZE], WatchError> {

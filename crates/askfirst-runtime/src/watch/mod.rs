@@ -19,9 +19,15 @@ use askfirst::machine::Question;
 use serde::{Deserialize, Serialize};
 
 pub use approver::WatchApprover;
-pub use desk::{Desk, Leaving, Left};
+pub use desk::{Desk, StopHandle, WatchEnd};
 pub use frame::FrameError;
-pub use takes::Takes;
+pub use takes::ToolSchemas;
+
+// The former names of these types.
+#[doc(hidden)]
+pub use desk::{StopHandle as Leaving, WatchEnd as Left};
+#[doc(hidden)]
+pub use takes::ToolSchemas as Takes;
 
 /// Why a watcher cannot start, or cannot be reached.
 #[derive(Debug, thiserror::Error)]
@@ -34,10 +40,10 @@ pub enum WatchError {
     Busy,
     /// No watcher is running.
     #[error("no `askfirst watch` is running")]
-    Nobody,
+    NoWatcher,
     /// The other side could not prove its identity.
     #[error("the process on the socket could not prove that it is your `askfirst watch`: {0}")]
-    Stranger(&'static str),
+    Unproven(&'static str),
     /// The other side is a different version, which might not show everything.
     #[error("`askfirst watch` is another version (`{0}`); hint: restart it")]
     Version(String),

@@ -34,7 +34,7 @@ impl WatcherFolder {
         match std::fs::symlink_metadata(&folder) {
             Ok(found) if found.is_dir() && is_ours(&found) => Ok(Self(folder)),
             Ok(_) => Err(WatchError::NotOurs(folder)),
-            Err(e) if e.kind() == ErrorKind::NotFound => Err(WatchError::Nobody),
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(WatchError::NoWatcher),
             Err(e) => Err(io(e)),
         }
     }

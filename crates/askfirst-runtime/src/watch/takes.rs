@@ -18,9 +18,9 @@ pub(super) type Find = dyn Fn(&str) -> Option<Value> + Send + Sync;
 
 /// The schemas of a session's tools, as sent with its latest question.
 #[derive(Debug, Clone, Default)]
-pub struct Takes(Arc<Mutex<Schemas>>);
+pub struct ToolSchemas(Arc<Mutex<Schemas>>);
 
-impl Takes {
+impl ToolSchemas {
     /// Returns the JSON Schema of a tool's arguments.
     #[must_use]
     pub fn of(&self, tool: &str) -> Option<Value> {

@@ -1,4 +1,4 @@
-//! What is asked again: a tool that became another, and arguments that were edited.
+//! askfirst asks again about a tool that changed, and about edited arguments.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Ran, Records, args, cause_of, policy, yes};
 
-/// Says of itself what it was last told to say.
+/// A toolset with the definition that the test set last.
 #[derive(Clone)]
 struct Turning(Arc<Mutex<String>>);
 
@@ -69,7 +69,7 @@ fn arguments_that_were_not_changed_are_not_asked_about_again() {
 }
 
 #[test]
-fn whoever_edits_again_and_again_is_not_asked_for_ever() {
+fn endlessly_edited_call_is_refused_after_ten_edits() {
     let (ran, asked) = (Ran::default(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&asked);
     let controller = ApprovalController::interactive(move |_| {

@@ -1,4 +1,4 @@
-//! Somebody else's code that panics, blocks or asks itself harms one call at the most.
+//! Code of the caller that panics, blocks or asks its own controller harms at most one call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Ran, args, call, cause_of, no, policy, yes};
 
-/// Never answers the first question, and panics when it is taken back.
+/// Never answers the first question, and panics when it is withdrawn.
 #[derive(Default)]
 struct Panicking(AtomicBool, std::sync::Mutex<Vec<Reply>>);
 
@@ -54,7 +54,7 @@ fn approver_that_panics_on_withdrawal_gets_the_next_question() {
 }
 
 #[test]
-fn a_callback_that_asks_its_own_controller_is_told_so_at_once() {
+fn callback_that_asks_its_own_controller_fails_at_once() {
     let place: Arc<std::sync::OnceLock<ApprovalController>> = Arc::default();
     let known = Arc::clone(&place);
     let controller = ApprovalController::interactive(move |_| {
@@ -66,17 +66,17 @@ fn a_callback_that_asks_its_own_controller_is_told_so_at_once() {
     let since = Instant::now();
     let outer = controller.request_approval_sync(ApprovalRequest::new("outer", "", json!({})));
     assert!(since.elapsed() < Duration::from_secs(60), "not until the time-out");
-    assert!(outer.note.unwrap().contains("answering another question"));
+    assert!(outer.note.unwrap().contains("answering another request"));
     assert!(!controller.request_approval_sync(ApprovalRequest::new("outer", "", json!({}))).approved);
 }
 
 #[test]
-fn the_mode_may_be_looked_at_while_the_memory_is() {
+fn mode_can_be_read_while_the_memory_is_read() {
     let controller = ApprovalController::strict();
     assert_eq!(controller.memory(|_| controller.mode()), Mode::Strict);
 }
 
-/// Lists nothing but a panic.
+/// A toolset whose list of tools panics.
 struct Unlisted;
 
 impl Toolset for Unlisted {

@@ -20,7 +20,7 @@ fn human(n: u64) -> ApprovalRequest {
 }
 
 #[test]
-fn the_modes_answer_as_the_table_says() {
+fn modes_answer_as_documented() {
     let (approve, strict) = (ApprovalController::approve_all(), ApprovalController::strict());
     assert_eq!(approve.request_approval_sync(request("t", 1)).cause, Cause::Mode);
     assert!(approve.request_approval_sync(request("t", 1)).approved);
@@ -36,13 +36,13 @@ fn the_modes_answer_as_the_table_says() {
 }
 
 #[test]
-fn without_anybody_to_ask_the_answer_is_no() {
+fn request_without_an_approver_is_refused() {
     let alone = ApprovalController::setup(Mode::Interactive).build();
     assert_eq!(alone.request_approval_sync(request("t", 1)).cause, Cause::NoOneToAsk);
 }
 
 #[test]
-fn a_session_approval_is_listed_revoked_and_cleared() {
+fn session_approval_can_be_listed_revoked_and_cleared() {
     let controller = ApprovalController::interactive(|_| for_session());
     assert!(!controller.is_session_approved(&request("t", 1)));
     assert_eq!(controller.request_approval_sync(request("t", 1)).cause, Cause::Person);
@@ -68,7 +68,7 @@ fn panicking_or_lying_callback_approves_nothing() {
 }
 
 #[test]
-fn the_callback_follows_mode_and_memory() {
+fn callback_follows_mode_and_memory() {
     let controller = ApprovalController::interactive(|_| for_session());
     let callback = controller.approval_callback();
     assert_eq!(callback(request("t", 1)).cause, Cause::Person);
@@ -76,7 +76,7 @@ fn the_callback_follows_mode_and_memory() {
 }
 
 #[test]
-fn a_callback_that_never_returns_times_out() {
+fn callback_that_never_returns_times_out() {
     let controller = ApprovalController::setup(Mode::Interactive)
         .callback(|_| {
             loop {
@@ -89,7 +89,7 @@ fn a_callback_that_never_returns_times_out() {
 }
 
 #[test]
-fn one_question_at_a_time_and_equal_ones_share_an_answer() {
+fn requests_are_asked_in_turn_and_equal_ones_share_an_answer() {
     let desk = Desk::default();
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -113,7 +113,7 @@ fn one_question_at_a_time_and_equal_ones_share_an_answer() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_withdraws_its_question() {
+fn dropped_wait_withdraws_its_request() {
     let desk = Desk::default();
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let other = controller.clone();
@@ -133,7 +133,7 @@ fn a_wait_that_is_dropped_withdraws_its_question() {
 }
 
 #[test]
-fn the_time_counts_anew_for_those_behind_when_somebody_answers() {
+fn answer_restarts_the_time_of_waiting_requests() {
     let (desk, hands) = (Desk::default(), Arc::new(Hands::default()));
     let controller = ApprovalController::setup(Mode::Interactive)
         .approver(Arc::new(desk.clone()))
@@ -160,7 +160,7 @@ fn the_time_counts_anew_for_those_behind_when_somebody_answers() {
 }
 
 #[test]
-fn stopping_refuses_what_waits_and_what_comes() {
+fn stop_refuses_waiting_and_later_requests() {
     let desk = Desk::default();
     let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(desk.clone())).build();
     let waiting = std::thread::spawn({

@@ -82,7 +82,7 @@ fn diff_of(presentation: &ApprovalPresentation) -> String {
 }
 
 #[test]
-fn a_person_sees_the_diff_and_exactly_that_is_written() {
+fn shown_diff_is_exactly_the_written_change() {
     let office = asking();
     office.write("w/a.md", "one\n");
     let running = office.start("write_file", json!({"path": "w:a.md", "content": "two\n"}));
@@ -96,7 +96,7 @@ fn a_person_sees_the_diff_and_exactly_that_is_written() {
 }
 
 #[test]
-fn a_function_that_is_asked_gets_the_diff() {
+fn callback_gets_the_diff() {
     let folder = tempfile::tempdir().unwrap();
     let config = config(folder.path(), &[("w", "w", Approval::Required)]);
     std::fs::write(folder.path().join("w/a"), "one\n").unwrap();
@@ -111,7 +111,7 @@ fn a_function_that_is_asked_gets_the_diff() {
 }
 
 #[test]
-fn a_refusal_changes_nothing() {
+fn refusal_changes_no_file() {
     let office = asking();
     let running = office.start("write_file", json!({"path": "w:a", "content": "x"}));
     office.desk.answer(no());
@@ -120,7 +120,7 @@ fn a_refusal_changes_nothing() {
 }
 
 #[test]
-fn a_file_that_changes_under_the_diff_is_asked_about_again() {
+fn file_changed_while_shown_is_asked_about_again() {
     let office = asking();
     office.write("w/a", "one\n");
     let running = office.start("edit_file", json!({"path": "w:a", "old": "one", "new": "1"}));
@@ -135,7 +135,7 @@ fn a_file_that_changes_under_the_diff_is_asked_about_again() {
 }
 
 #[test]
-fn a_yes_for_the_session_is_for_this_file_whatever_its_content() {
+fn session_approval_covers_one_file_with_any_content() {
     let office = asking();
     let running = office.start("write_file", json!({"path": "w:a", "content": "1"}));
     office.desk.answer(for_session());
@@ -204,7 +204,7 @@ fn modes_and_blocks_hold_for_files() {
 }
 
 #[test]
-fn a_glob_does_not_soften_a_root_but_the_exact_name_does() {
+fn exact_tool_name_loosens_a_root_and_a_glob_does_not() {
     let glob = office(Mode::Strict, Approval::Required, policy(&[("*", Approval::None)]));
     let outcome = glob.start("write_file", json!({"path": "w:a", "content": ""})).join().unwrap();
     assert_eq!(cause_of(&outcome), Some(Cause::Mode));
@@ -214,7 +214,7 @@ fn a_glob_does_not_soften_a_root_but_the_exact_name_does() {
 }
 
 #[test]
-fn content_is_in_no_record() {
+fn file_content_is_in_no_entry() {
     let office = asking();
     let running = office.start("write_file", json!({"path": "w:a", "content": "only for the file"}));
     office.desk.answer(yes());
@@ -224,7 +224,7 @@ fn content_is_in_no_record() {
 }
 
 #[test]
-fn a_file_that_never_stands_still_is_given_up_on() {
+fn write_to_a_file_that_keeps_changing_fails() {
     let office = asking();
     office.write("w/a", "0");
     let running = office.start("write_file", json!({"path": "w:a", "content": "x"}));
@@ -238,7 +238,7 @@ fn a_file_that_never_stands_still_is_given_up_on() {
 }
 
 #[test]
-fn what_is_written_is_not_recorded_even_where_nobody_is_asked() {
+fn written_content_is_not_logged_even_without_a_request() {
     for write in [Approval::None, Approval::Required] {
         let office = office(Mode::ApproveAll, write, Policy::new(Rules::default()));
         let outcome =

@@ -19,7 +19,7 @@ enum Node {
     Link(String),
 }
 
-/// What lies at which path, from the folder that has the root `w` in it.
+/// The entry at each path, from the folder that contains the root `w`.
 type Tree = BTreeMap<Vec<String>, Node>;
 
 fn name() -> impl Strategy<Value = String> {
@@ -58,7 +58,7 @@ fn asked() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(part.prop_map(str::to_owned), 1..6)
 }
 
-/// Takes the way one name at a time. Nothing if it leaves `w`, goes in circles, or ends where nothing is.
+/// Follows a path one name at a time. Returns `None` if it leaves `w`, loops, or ends where nothing exists.
 fn resolve(tree: &Tree, asked: &[String]) -> Option<Vec<String>> {
     let mut clean: Vec<String> = Vec::new();
     for part in asked {
@@ -119,7 +119,7 @@ fn files(tree: &Tree, folder: &Path) -> BTreeMap<Vec<String>, String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
-    fn the_tools_agree_with_a_model_that_follows_each_link_by_hand(
+    fn tools_agree_with_a_model_that_follows_each_link(
         tree in tree(), ways in prop::collection::vec(asked(), 1..8),
     ) {
         let folder = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ fn outside(folder: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// What anybody would write at first: resolve, compare, open.
+/// The obvious but unsafe way to open a file: resolve, compare, open.
 struct Naive(PathBuf);
 
 impl Naive {
@@ -128,7 +128,7 @@ fn no_operation_escapes_while_folders_are_swapped_for_links() {
 }
 
 #[test]
-fn a_twin_that_compares_paths_as_text_does_let_it_out() {
+fn comparison_of_paths_as_text_lets_the_attack_out() {
     let folder = scene();
     let naive = Naive(folder.path().join("w").canonicalize().unwrap());
     let attacker = Attacker::start(folder.path());

@@ -1,4 +1,4 @@
-//! A toolset that counts, a recorder that remembers or fails, and people who answer.
+//! A toolset that counts its runs, a recorder that keeps entries or fails, and approvers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use askfirst::{
 };
 use serde_json::{Value, json};
 
-/// Counts how often tools really ran, and with what.
+/// Counts the runs of tools, and keeps their arguments.
 #[derive(Clone, Default)]
 pub(crate) struct Ran(pub(crate) Arc<Mutex<Vec<Value>>>);
 
@@ -44,7 +44,7 @@ impl Ran {
     }
 }
 
-/// Remembers all records; fails from the `n`th on if told to.
+/// Keeps all records. With `failing_from`, it fails from the `n`th on.
 #[derive(Default)]
 pub(crate) struct Records {
     pub(crate) all: Mutex<Vec<(Record, Durability)>>,
@@ -80,7 +80,7 @@ impl Recorder for Records {
     }
 }
 
-/// A clock that goes when it is told to.
+/// A clock that the test moves.
 #[derive(Default)]
 pub(crate) struct Hands(pub(crate) std::sync::atomic::AtomicU64);
 
@@ -169,7 +169,7 @@ pub(crate) fn call(tool: &str, value: Value) -> ApprovalContext {
     ApprovalContext::new(tool, args(value))
 }
 
-/// A policy of names and values.
+/// Creates a policy from tool names and approval values.
 pub(crate) fn policy(entries: &[(&str, Approval)]) -> Policy {
     let entry = |(name, approval): &(&str, Approval)| {
         let origin = Because::built_in(&format!("tools.{name}"), approval.as_str());

@@ -1,4 +1,4 @@
-//! A call that nobody waits for any more still leaves a record.
+//! A call that its caller dropped still gets an entry in the audit log.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Desk, Ran, Records, call, policy, yes};
 
-/// The last record, once there are so many.
+/// Returns the last record, once there are this many.
 fn last_of(records: &Records, count: usize) -> Value {
     for _ in 0..5000 {
         if let [.., last] = &*records.json()
@@ -40,7 +40,7 @@ fn call_dropped_during_its_question_is_logged_as_cancelled() {
         let last = last_of(&records, 2);
         assert_eq!((&last["kind"], &last["approved"]), (&json!("decided"), &json!(false)));
         assert_eq!((&last["cause"], &last["call_id"]), (&json!("cancelled"), &records.json()[0]["call_id"]));
-        assert_eq!(last["refusal"]["reason"], "the caller canceled it");
+        assert_eq!(last["refusal"]["reason"], "the caller canceled the call");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The runtime as its users meet it.
+//! Tests of the public interface of the runtime.
 
 #![allow(
     clippy::unwrap_used,

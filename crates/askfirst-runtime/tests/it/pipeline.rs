@@ -1,4 +1,4 @@
-//! The way of one call: what runs, what does not, and what is written down.
+//! The path of one call: whether it runs, and which entries the audit log gets.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -23,7 +23,7 @@ fn asking(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'stat
 }
 
 #[test]
-fn an_allowed_call_runs_and_is_recorded_before_and_after() {
+fn allowed_call_is_logged_before_and_after_it_runs() {
     let (ran, records) = (Ran::default(), Arc::new(Records::default()));
     let tools = ApprovalToolset::new(
         ran.toolset(),
@@ -41,7 +41,7 @@ fn an_allowed_call_runs_and_is_recorded_before_and_after() {
 }
 
 #[test]
-fn what_was_asked_or_denied_is_synced() {
+fn asked_or_denied_call_is_synced() {
     let (ran, records) = (Ran::default(), Arc::new(Records::default()));
     let tools =
         ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default()).recorder(records.clone());
@@ -53,7 +53,7 @@ fn what_was_asked_or_denied_is_synced() {
 }
 
 #[test]
-fn a_refusal_is_typed_and_carries_the_note() {
+fn refusal_is_typed_and_carries_the_note() {
     let ran = Ran::default();
     let tools = ApprovalToolset::new(
         ran.toolset(),
@@ -71,7 +71,7 @@ fn a_refusal_is_typed_and_carries_the_note() {
 }
 
 #[test]
-fn what_cannot_be_recorded_does_not_run() {
+fn call_that_cannot_be_logged_is_refused() {
     for n in 0..3 {
         let (ran, records) = (Ran::default(), Arc::new(Records::failing_from(n)));
         let tools = ApprovalToolset::new(ran.toolset(), asking(|_| yes()), Policy::default())
@@ -97,14 +97,14 @@ fn what_cannot_be_recorded_does_not_run() {
 }
 
 #[test]
-fn an_unknown_tool_is_refused_and_never_asked_about() {
+fn unknown_tool_is_refused_without_asking() {
     let tools = ApprovalToolset::new(Ran::default().toolset(), asking(|_| yes()), Policy::default());
     let outcome = tools.call_sync("nope", args(json!({})));
     assert_eq!(cause_of(&outcome), Some(Cause::Policy));
 }
 
 #[test]
-fn a_tool_that_panics_or_fails_is_a_failure_of_that_call() {
+fn tool_that_panics_or_fails_fails_only_its_call() {
     let entries = [("*", Approval::None)];
     let records = Arc::new(Records::default());
     let tools =
@@ -143,7 +143,7 @@ fn edited_arguments_are_judged_shown_and_logged_again() {
 }
 
 #[test]
-fn editing_cannot_get_past_a_deny() {
+fn edited_call_cannot_get_past_a_deny() {
     let ran = Ran::default();
     let mut case =
         askfirst::Case::new(Some(Approval::Deny), askfirst::Because::built_in("tools.marked", "deny"));
@@ -158,7 +158,7 @@ fn editing_cannot_get_past_a_deny() {
     assert_eq!(ran.times(), 0);
 }
 
-/// Shows a counter, and runs only if the counter is what was shown.
+/// Shows a counter, and runs only if the counter still has the shown value.
 struct Moving {
     now: AtomicUsize,
     ran: Ran,
@@ -202,7 +202,7 @@ impl ApprovalAware for Moving {
 
 // invariant: 3
 #[test]
-fn what_no_longer_holds_is_asked_again_and_not_forever() {
+fn stale_call_is_asked_about_again_at_most_three_times() {
     for (moves, runs) in [(0, true), (2, true), (100, false)] {
         let ran = Ran::default();
         let asked = Arc::new(AtomicUsize::new(0));
@@ -247,7 +247,7 @@ fn batch_is_one_question_and_can_be_answered_in_part() {
 }
 
 #[test]
-fn a_tool_can_ask_while_it_runs() {
+fn tool_can_ask_while_it_runs() {
     let nested = |invocation: Invocation| -> BoxFuture<'static, Result<Value, ToolError>> {
         Box::pin(async move {
             let request = ApprovalRequest::new("inner", "really?", json!({}));
@@ -278,7 +278,7 @@ fn a_tool_can_ask_while_it_runs() {
 }
 
 #[test]
-fn a_session_approval_saves_the_next_question() {
+fn session_approval_saves_the_next_request() {
     let (ran, asked) = (Ran::default(), Arc::new(AtomicUsize::new(0)));
     let counted = Arc::clone(&asked);
     let controller = asking(move |_| {
@@ -293,7 +293,7 @@ fn a_session_approval_saves_the_next_question() {
 }
 
 #[test]
-fn a_no_stops_the_run_where_the_config_says_so() {
+fn refusal_stops_the_run_if_the_config_says_so() {
     let ran = Ran::default();
     let tools = ApprovalToolset::new(ran.toolset(), asking(|_| no()), policy(&[("plain", Approval::None)]))
         .on_denial(OnDenial::Stop);
@@ -303,7 +303,7 @@ fn a_no_stops_the_run_where_the_config_says_so() {
 }
 
 #[test]
-fn a_wrapped_toolset_is_a_toolset() {
+fn wrapped_toolset_is_a_toolset() {
     let ran = Ran::default();
     let inner = ApprovalToolset::new(
         ran.toolset(),
@@ -319,7 +319,7 @@ fn a_wrapped_toolset_is_a_toolset() {
 
 // invariant: 9
 #[test]
-fn excluded_keys_are_in_no_record_whatever_the_verdict() {
+fn excluded_keys_are_in_no_entry_whatever_the_verdict() {
     for approval in Approval::ALL {
         let records = Arc::new(Records::default());
         let mut case = askfirst::Case::new(Some(approval), askfirst::Because::built_in("tools.plain", "x"));
@@ -333,7 +333,7 @@ fn excluded_keys_are_in_no_record_whatever_the_verdict() {
     }
 }
 
-/// Panics wherever a user's code can.
+/// A toolset and an override that panic in every method.
 struct Broken;
 
 impl Toolset for Broken {
@@ -369,7 +369,7 @@ impl askfirst::NeedsApproval for Broken {
 }
 
 #[test]
-fn a_panic_in_somebody_elses_code_is_a_refusal_or_a_failure() {
+fn panic_in_code_of_the_caller_refuses_or_fails() {
     let tools = ApprovalToolset::new(Broken, asking(|_| yes()), Policy::default());
     assert_eq!(cause_of(&tools.call_sync("checks", args(json!({})))), Some(Cause::Policy));
     assert!(matches!(tools.call_sync("runs", args(json!({}))), Outcome::Failed(_)));
@@ -381,7 +381,7 @@ fn a_panic_in_somebody_elses_code_is_a_refusal_or_a_failure() {
 }
 
 #[test]
-fn nothing_runs_after_a_stop_not_even_what_is_allowed() {
+fn nothing_runs_after_a_stop_not_even_an_allowed_call() {
     let ran = Ran::default();
     let stop = || ApprovalDecision { stop: true, ..no() };
     let tools =

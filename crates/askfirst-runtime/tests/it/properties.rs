@@ -1,4 +1,4 @@
-//! Invariants over random faults: errors deny, what runs is what was shown, decided is recorded before anything runs.
+//! Invariants under random faults: an error denies, only the shown call runs, and the log has its decision before.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Records, args, no, policy, yes};
 
-/// What an approver may do, most of it wrong.
+/// The behaviors of an approver, most of them wrong.
 #[derive(Debug, Clone)]
 enum Does {
     Yes,
@@ -30,7 +30,7 @@ enum Does {
     ClaimsToBe(Cause),
 }
 
-/// Plays a list of behaviours, one a question, and keeps what it said yes to.
+/// Plays a list of behaviors, one for each question, and keeps the calls that it approved.
 struct Actor {
     plays: Mutex<Vec<Does>>,
     approved: Arc<Mutex<Vec<Args>>>,

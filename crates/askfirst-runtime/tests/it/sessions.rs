@@ -1,4 +1,4 @@
-//! Looking at a running session from outside.
+//! Another process lists a running session and revokes its approvals.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
@@ -14,7 +14,7 @@ use askfirst_runtime::{ApprovalController, sessions};
 use serde_json::json;
 
 #[test]
-fn a_running_session_is_listed_and_made_to_forget() {
+fn running_session_is_listed_and_can_be_revoked() {
     let state = tempfile::tempdir().unwrap();
     let controller = ApprovalController::strict();
     let request = ApprovalRequest::new("t", "does it", json!({"n": 1}));
@@ -74,7 +74,7 @@ fn revocation_is_logged_before_the_decision_is_forgotten() {
 }
 
 #[test]
-fn a_session_hands_over_no_secret_that_its_config_knows() {
+fn session_sends_no_secret_of_its_config() {
     let state = tempfile::tempdir().unwrap();
     let controller = ApprovalController::strict();
     let payload = json!({"pin": 13371337, "phrase": "correct horse", "user": "ada"});
@@ -92,7 +92,7 @@ fn a_session_hands_over_no_secret_that_its_config_knows() {
 }
 
 #[test]
-fn a_socket_left_behind_by_a_killed_session_is_cleared_away() {
+fn socket_of_a_killed_session_is_removed() {
     let state = tempfile::tempdir().unwrap();
     sessions::list(state.path()).unwrap();
     let left = state.path().join("sessions/dead.sock");
@@ -102,7 +102,7 @@ fn a_socket_left_behind_by_a_killed_session_is_cleared_away() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_is_not_used() {
+fn session_folder_that_others_can_write_is_not_used() {
     let state = tempfile::tempdir().unwrap();
     sessions::list(state.path()).unwrap();
     std::fs::set_permissions(state.path().join("sessions"), PermissionsExt::from_mode(0o777)).unwrap();

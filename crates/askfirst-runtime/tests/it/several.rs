@@ -1,4 +1,4 @@
-//! Several toolsets behind one controller: whose content is shown, and which calls are one question.
+//! Several toolsets share one controller: each shows its own content, and equal calls can become one question.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Records, call, yes};
 
-/// Wipes a place, which only its content and what it rests on tell.
+/// A tool that wipes a place. Only its shown content and its basis name the place.
 struct Wipes {
     tool: &'static str,
     place: &'static str,
@@ -50,7 +50,7 @@ impl ApprovalAware for Wipes {
     }
 }
 
-/// Two toolsets of one session, what was asked, and what was recorded.
+/// Returns two toolsets of one session, the requests, and the recorded entries.
 fn two(tools: [&'static str; 2]) -> ([ApprovalToolset; 2], Arc<Mutex<Vec<ApprovalRequest>>>, Arc<Records>) {
     let (asked, records) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Records>::default());
     let seen = Arc::clone(&asked);
@@ -95,7 +95,7 @@ fn equal_calls_that_two_toolsets_would_show_are_two_questions() {
 }
 
 #[test]
-fn what_is_known_of_equal_calls_makes_them_two_questions() {
+fn equal_calls_with_different_metadata_are_two_requests() {
     let ([one, _], asked, _) = two(["wipe", "other"]);
     let calls = ["test", "production"].map(|host| call("wipe", json!({})).with_metadata("host", host));
     assert!(

@@ -1,4 +1,4 @@
-//! What is excluded is shown to a person, and stands nowhere in the record.
+//! A person sees excluded arguments, but the audit log does not contain them.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Ran, Records, args, for_session, yes};
 
-/// Sends.
+/// A tool that sends a text.
 #[requires_approval]
 fn send(to: &str, body: &str) -> usize {
     to.len() + body.len()
@@ -77,7 +77,7 @@ fn excluded_arguments_are_neither_remembered_nor_logged() {
 
 // invariant: 9
 #[test]
-fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
+fn description_of_a_tool_is_logged_without_excluded_keys() {
     let spec = ApprovalSpec::default()
         .exclude_keys(["key"])
         .description_with(|args| format!("Opens with {}", args["key"]))
@@ -100,7 +100,7 @@ fn what_a_tool_says_itself_is_recorded_without_what_is_excluded() {
 
 // invariant: 9
 #[test]
-fn values_that_do_not_fit_are_in_no_record() {
+fn values_that_do_not_fit_are_in_no_entry() {
     let pin = json!({"pin": "horse battery"});
     let (records, outcome) = written(unlock_tool(), Policy::default(), "unlock", pin.clone());
     assert!(matches!(outcome, Outcome::Failed(ToolError::BadArgs(_))), "{outcome:?}");

@@ -14,7 +14,7 @@ fn all_work_is_done_at_once_and_one_after_the_other() {
 }
 
 #[test]
-fn work_that_panics_gives_nothing_and_stops_nobody() {
+fn work_that_panics_returns_nothing_and_stops_no_other_work() {
     for n in 0..20 {
         assert_eq!(block_on(offload(CallerThread::Busy, || -> i32 { panic!("as it should") })), None);
         assert_eq!(block_on(offload(CallerThread::Busy, move || n)), Some(n));
@@ -22,7 +22,7 @@ fn work_that_panics_gives_nothing_and_stops_nobody() {
 }
 
 #[test]
-fn a_thread_of_another_process_is_not_waited_for() {
+fn thread_of_another_process_is_not_waited_for() {
     let (hand, _work) = channel();
     IDLE.lock().unwrap().push(Waiting { id: u64::MAX, process: 0, hand });
     assert_eq!(block_on(offload(CallerThread::Busy, || 7)), Some(7));

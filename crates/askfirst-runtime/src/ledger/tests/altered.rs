@@ -30,7 +30,7 @@ fn every_changed_byte_is_found_after_the_next_entry() {
 }
 
 #[test]
-fn a_changed_last_line_with_long_arguments_is_found_too() {
+fn changed_last_line_with_long_arguments_is_found() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     let args = Args::from_iter([("text".to_owned(), serde_json::json!("a line\n".repeat(700)))]);
@@ -46,7 +46,7 @@ fn a_changed_last_line_with_long_arguments_is_found_too() {
 }
 
 #[test]
-fn what_was_found_changed_stands_in_the_record() {
+fn found_change_is_logged_for_good() {
     let (_folder, path) = scratch();
     with_entries(&path, 2);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -64,7 +64,7 @@ fn what_was_found_changed_stands_in_the_record() {
 }
 
 #[test]
-fn an_explanation_of_what_no_torn_write_leaves_is_none() {
+fn false_explanation_of_a_torn_write_is_a_fault() {
     let (_folder, path) = scratch();
     with_entries(&path, 2);
     let good = std::fs::read(&path).unwrap();
@@ -113,7 +113,7 @@ fn meanwhile(change: impl Fn(&str) -> String) -> Vec<String> {
 }
 
 #[test]
-fn what_is_taken_away_while_a_session_writes_is_missed() {
+fn entries_removed_during_a_session_are_missed() {
     assert_eq!(meanwhile(str::to_owned), Vec::<String>::new());
     let first = |text: &str, count: usize| text.split_inclusive('\n').take(count).collect::<String>();
     let found = meanwhile(|text| first(text, 2));

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn a_line_reads_as_it_is_written_down() {
+fn log_line_has_the_documented_format() {
     let (_folder, path) = scratch();
     let ledger = open(&path);
     ledger.append(&executed("a"), Durability::Synced).unwrap();
@@ -123,7 +123,7 @@ fn every_changed_byte_of_a_line_with_long_arguments_is_found() {
 }
 
 #[test]
-fn a_cut_in_the_middle_of_a_line_is_found() {
+fn cut_inside_a_line_is_found() {
     let (_folder, path) = scratch();
     with_entries(&path, 2);
     let good = std::fs::read(&path).unwrap();
@@ -150,7 +150,7 @@ fn faults_say_where_and_what() {
         show(&[lines[0], &changed, lines[2], lines[3]]),
         [
             format!(
-                "2: it was changed: its hash is not that of its bytes, and the entry after it does not explain it ({} bytes)",
+                "2: this line was changed: its hash is not that of its bytes, and the next entry does not explain this line ({} bytes)",
                 changed.len() + 1
             ),
             "3: entries 2 to 2 are missing".to_owned()
@@ -158,11 +158,11 @@ fn faults_say_where_and_what() {
     );
     assert_eq!(show(&[lines[0], lines[2], lines[3]]), ["2: entries 2 to 2 are missing"]);
     assert_eq!(show(&[lines[1], lines[2], lines[3]]), ["1: entries 1 to 1 are missing"]);
-    assert_eq!(show(&[lines[0], lines[0]]), ["2: it has number 1 where 2 belongs"]);
+    assert_eq!(show(&[lines[0], lines[0]]), ["2: this entry has number 1 instead of 2"]);
 }
 
 #[test]
-fn an_entry_of_another_chain_is_found() {
+fn entry_of_another_chain_is_found() {
     let (_one, path) = scratch();
     let (_two, other) = scratch();
     with_entries(&path, 3);
@@ -173,7 +173,7 @@ fn an_entry_of_another_chain_is_found() {
     lines[1] = foreign.lines().nth(1).unwrap();
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
     let found = verify(&path, None).unwrap().faults;
-    assert_eq!(found[0].what, "it does not follow from the entry before it");
+    assert_eq!(found[0].what, "this entry does not follow from the one before it");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn unknown_kinds_are_read_and_verified() {
 }
 
 #[test]
-fn a_record_of_ten_megabytes_is_kept() {
+fn entry_of_ten_megabytes_is_kept() {
     let (_folder, path) = scratch();
     let ledger = open(&path);
     let args = Args::from_iter([("text".to_owned(), json!("x\0\u{1f600}".repeat(2_000_000)))]);
@@ -237,7 +237,7 @@ fn a_record_of_ten_megabytes_is_kept() {
 }
 
 #[test]
-fn too_large_a_record_is_refused_and_the_next_is_not() {
+fn too_large_an_entry_is_refused_and_the_next_is_not() {
     let (_folder, path) = scratch();
     let ledger = open(&path);
     let args = Args::from_iter([("text".to_owned(), json!("x".repeat(65 << 20)))]);
@@ -271,7 +271,7 @@ proptest! {
 
 proptest::proptest! {
     #[test]
-    fn the_digest_of_the_arguments_is_that_of_their_json(name in ".{0,20}", key in ".{0,12}", text in r#"(?s:.{0,40}|[\\\\"{}:,a]{0,30})"#, n in -5_i64..5, times in 0_usize..200) {
+    fn digest_of_arguments_is_that_of_their_json(name in ".{0,20}", key in ".{0,12}", text in r#"(?s:.{0,40}|[\\\\"{}:,a]{0,30})"#, n in -5_i64..5, times in 0_usize..200) {
         let inner = serde_json::json!([text, n, {key.as_str(): {"args": {}, "tool_name": text}}, "}", "\"}"]);
         let args = Args::from_iter([
             (key.clone(), inner),

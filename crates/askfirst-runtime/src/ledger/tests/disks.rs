@@ -91,7 +91,7 @@ impl Disk for Arc<Failing> {
 }
 
 #[test]
-fn a_failed_step_refuses_the_entry_and_the_next_one_goes_on() {
+fn entry_is_refused_if_a_step_fails_and_the_next_is_not() {
     use rustix::io::Errno;
     let (_folder, path) = scratch();
     let disk = Arc::new(Failing::default());
@@ -153,12 +153,12 @@ fn after_a_failed_sync_the_file_is_opened_again() {
 }
 
 #[test]
-fn a_full_disk_refuses_and_loses_nothing() {
+fn full_disk_refuses_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mounted =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder.path()).output();
     if !mounted.is_ok_and(|done| done.status.success()) {
-        crate::skip::skip("a_full_disk_refuses_and_loses_nothing", "a small disk cannot be mounted");
+        crate::skip::skip("full_disk_refuses_and_loses_nothing", "a small disk cannot be mounted");
         return;
     }
     let path = folder.path().join("ledger.jsonl");
@@ -188,14 +188,14 @@ fn a_full_disk_refuses_and_loses_nothing() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_refuses() {
+fn folder_that_cannot_be_written_refuses_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state/ledger.jsonl");
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     if rustix::process::geteuid().is_root() {
         let Some(output) = processes::as_nobody("open", &path) else {
             crate::skip::skip(
-                "a_folder_that_cannot_be_written_refuses",
+                "folder_that_cannot_be_written_refuses_the_log",
                 "there is no way to become another user",
             );
             return;
@@ -209,14 +209,14 @@ fn a_folder_that_cannot_be_written_refuses() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_refused() {
+fn log_of_another_user_is_refused() {
     let (folder, path) = scratch();
     with_entries(&path, 1);
     for folder in [folder.path(), path.parent().unwrap()] {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     if !rustix::process::geteuid().is_root() {
-        crate::skip::skip("a_file_of_somebody_else_is_refused", "only the superuser can give files away");
+        crate::skip::skip("log_of_another_user_is_refused", "only the superuser can give files away");
         return;
     }
     std::os::unix::fs::chown(&path, Some(60002), None).unwrap();

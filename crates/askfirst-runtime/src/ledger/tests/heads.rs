@@ -56,7 +56,7 @@ fn head_is_stored_for_synced_entries_and_at_the_end() {
 }
 
 #[test]
-fn head_is_for_the_user_alone_and_is_replaced_whole() {
+fn head_is_private_to_the_user_and_replaced_whole() {
     let (_folder, path) = scratch();
     session(&path, &["a"]);
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -81,14 +81,14 @@ fn log_that_lost_its_end_is_not_intact() {
         std::fs::write(&path, &cut).unwrap();
         let found = faults(&path);
         let missing =
-            format!("entries {} to 3 are missing at its end: its stored head is entry 3", count + 1);
+            format!("entries {} to 3 are missing at the end: the stored head is entry 3", count + 1);
         assert!(found.len() == 1 && found[0].contains(&missing), "{found:?}");
         std::fs::write(&path, &good).unwrap();
     }
     std::fs::remove_file(&path).unwrap();
     let found = faults(&path);
     assert!(
-        found.len() == 1 && found[0].contains("the log is missing, but its stored head is entry 3"),
+        found.len() == 1 && found[0].contains("the log is missing, but the stored head is entry 3"),
         "{found:?}"
     );
     std::fs::write(&path, &good).unwrap();
@@ -103,7 +103,7 @@ fn log_with_another_chain_is_not_intact() {
     drop(with_entries(&path, 9));
     let found = faults(&path);
     assert!(
-        found.len() == 1 && found[0].contains("entry 2 is not the one that its stored head names"),
+        found.len() == 1 && found[0].contains("entry 2 is not the one that the stored head names"),
         "{found:?}"
     );
 }
@@ -229,7 +229,7 @@ fn damaged_head_is_a_fault_until_the_next_entry() {
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(&path, &file).unwrap();
     assert!(
-        faults(&path)[0].contains("its stored head does not count: it cannot be read"),
+        faults(&path)[0].contains("the stored head cannot be used: it cannot be read"),
         "{:?}",
         faults(&path)
     );
@@ -293,7 +293,7 @@ fn end_of_a_session_waits_for_no_stuck_writer() {
 }
 
 #[test]
-fn end_of_a_session_creates_no_log_anew() {
+fn end_of_a_session_does_not_create_a_removed_log() {
     let (folder, path) = scratch();
     let ledger = open_with_head(&path);
     write(&ledger, &["a"], Durability::Written);

@@ -92,7 +92,7 @@ impl Disk for Dying {
 // invariant: 8
 /// With a single writer, every step is reached, and the next writer finds exactly what that step left.
 #[test]
-fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
+fn killed_writer_loses_no_recorded_entry() {
     for how in ["before", "halfway", "after"] {
         let mut died = 0;
         for step in 0.. {
@@ -115,7 +115,7 @@ fn a_writer_killed_at_any_step_loses_nothing_that_was_recorded() {
 
 /// Three other writers are active, so that one of them finds the bytes left behind.
 #[test]
-fn the_other_writers_go_on_when_one_is_killed() {
+fn other_writers_go_on_after_one_is_killed() {
     for how in ["before", "halfway", "after"] {
         for step in 0..24 {
             let (_folder, path) = scratch();

@@ -13,14 +13,14 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_ledger_and_its_folder_are_for_the_user_alone() {
+fn log_and_its_folder_are_private_to_the_user() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
 }
 
 #[test]
-fn a_link_a_folder_and_a_pipe_are_refused() {
+fn link_folder_or_pipe_as_log_is_refused() {
     let (folder, path) = scratch();
     with_entries(&path, 1);
     let link = folder.path().join("link.jsonl");
@@ -41,7 +41,7 @@ fn a_link_a_folder_and_a_pipe_are_refused() {
 }
 
 #[test]
-fn a_file_that_others_can_write_is_refused() {
+fn log_that_others_can_write_is_refused() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o620)).unwrap();
@@ -49,7 +49,7 @@ fn a_file_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn a_file_with_other_things_in_it_is_refused_and_left_alone() {
+fn file_with_other_content_is_refused_and_unchanged() {
     let (folder, _) = scratch();
     let path = folder.path().join("notes.txt");
     std::fs::write(&path, "my notes\n").unwrap();
@@ -75,7 +75,7 @@ fn files_follow_on_each_other_and_are_read_as_one() {
 }
 
 #[test]
-fn a_missing_or_changed_file_is_found() {
+fn missing_or_renamed_log_file_is_found() {
     let (_folder, path) = scratch();
     let ledger = open_small(&path, 1500);
     (0..30).for_each(|i| ledger.append(&executed(&format!("{i}")), Durability::Written).unwrap());
@@ -98,7 +98,7 @@ fn a_missing_or_changed_file_is_found() {
 }
 
 #[test]
-fn a_ledger_taken_away_while_it_is_written_does_not_go_unseen() {
+fn log_removed_during_a_session_is_a_fault() {
     let (_folder, path) = scratch();
     let ledger = with_entries(&path, 3);
     std::fs::remove_file(&path).unwrap();
@@ -109,7 +109,7 @@ fn a_ledger_taken_away_while_it_is_written_does_not_go_unseen() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_not_written_over() {
+fn rotation_does_not_overwrite_an_existing_file() {
     let (_folder, path) = scratch();
     let ledger = open_small(&path, 600);
     ledger.append(&executed("0"), Durability::Written).unwrap();
@@ -123,7 +123,7 @@ fn a_name_that_is_taken_is_not_written_over() {
 }
 
 #[test]
-fn whoever_reads_waits_for_nothing_and_follows_no_link() {
+fn reader_follows_no_link_and_waits_for_no_pipe() {
     let (folder, path) = scratch();
     with_entries(&path, 1);
     let link = folder.path().join("link.jsonl");

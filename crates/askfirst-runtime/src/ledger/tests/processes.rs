@@ -18,7 +18,7 @@ fn command(mut command: Command, job: &str, path: &Path) -> Command {
             "--exact",
             "--ignored",
             "--nocapture",
-            "ledger::tests::processes::does_what_another_test_tells_it",
+            "ledger::tests::processes::child_process_runs_the_job_of_its_test",
         ])
         .env(JOB, job)
         .env(PLACE, path)
@@ -52,7 +52,7 @@ pub(super) fn acknowledged(output: &Output) -> Vec<String> {
 
 #[test]
 #[ignore = "started by other tests as a process of its own"]
-fn does_what_another_test_tells_it() {
+fn child_process_runs_the_job_of_its_test() {
     let (job, path) = (std::env::var(JOB).unwrap(), PathBuf::from(std::env::var(PLACE).unwrap()));
     let words: Vec<&str> = job.split(' ').collect();
     match words[..] {
@@ -124,7 +124,7 @@ fn threads_of_one_process_write_one_chain() {
 }
 
 #[test]
-fn a_reader_never_sees_half_an_entry() {
+fn reader_never_sees_half_an_entry() {
     let (_folder, path) = scratch();
     let mut child = start("write w 300 2500", &path);
     while child.try_wait().unwrap().is_none() {

@@ -139,7 +139,7 @@ proptest! {
 }
 
 #[test]
-fn the_secret_of_a_command_is_not_in_its_fingerprint_either() {
+fn secret_of_a_command_is_not_in_its_payload() {
     let (_folder, path) = scratch();
     let ledger = open(&path);
     for (command, secret) in [
@@ -159,7 +159,7 @@ fn the_secret_of_a_command_is_not_in_its_fingerprint_either() {
 }
 
 #[test]
-fn what_was_hidden_is_counted_and_has_no_digest() {
+fn hidden_values_are_counted_and_have_no_digest() {
     let (_folder, path) = scratch();
     let ledger = open(&path);
     let args = Args::from_iter([("password".to_owned(), json!("hunter2")), ("x".to_owned(), json!(1))]);
@@ -179,7 +179,7 @@ fn what_was_hidden_is_counted_and_has_no_digest() {
 }
 
 #[test]
-fn a_secret_that_is_a_word_of_the_ledger_leaves_it_readable() {
+fn secret_equal_to_a_log_keyword_keeps_entry_readable() {
     let (_folder, path) = scratch();
     let values = ["policy", "decided", "allowed", "sha256"].map(str::to_owned).to_vec();
     let ledger = open_with(&path, &[], values);

@@ -7,7 +7,7 @@ use super::*;
 // invariant: 8
 /// Cuts a file at every byte, as a torn write would.
 #[test]
-fn a_write_torn_at_any_byte_is_explained_by_the_next_entry() {
+fn torn_write_is_explained_by_the_next_entry() {
     let (_folder, path) = scratch();
     with_entries(&path, 3);
     let good = std::fs::read(&path).unwrap();
@@ -74,7 +74,7 @@ fn torn_write_and_its_explanation_cannot_be_changed() {
 }
 
 #[test]
-fn an_open_writer_sees_what_another_left_torn() {
+fn open_writer_sees_a_torn_write_of_another() {
     let (_folder, path) = scratch();
     let ledger = with_entries(&path, 2);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -88,7 +88,7 @@ fn an_open_writer_sees_what_another_left_torn() {
 }
 
 #[test]
-fn far_more_garbage_than_is_read_at_once_is_passed_over() {
+fn garbage_longer_than_one_read_is_skipped() {
     let (_folder, path) = scratch();
     with_entries(&path, 2);
     for garbage in ["x".repeat(3 << 20), "line of something else\n".repeat(100_000)] {
@@ -102,7 +102,7 @@ fn far_more_garbage_than_is_read_at_once_is_passed_over() {
 }
 
 #[test]
-fn a_first_line_of_zeros_is_a_torn_write() {
+fn first_line_of_zeros_is_a_torn_write() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     std::fs::write(&path, [0; 300]).unwrap();
@@ -112,7 +112,7 @@ fn a_first_line_of_zeros_is_a_torn_write() {
 }
 
 #[test]
-fn a_hostile_last_number_is_refused_without_a_panic() {
+fn overflowing_last_number_is_refused_without_a_panic() {
     let (_folder, path) = scratch();
     with_entries(&path, 1);
     let mut line = super::line::EntryLine::default();
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_left_at_the_end_nothing_good_is_lost(
+    fn any_leftover_at_the_end_loses_no_entry(
         left in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..4)
     ) {
         let (_folder, path) = scratch();

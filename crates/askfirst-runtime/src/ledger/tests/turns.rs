@@ -14,7 +14,7 @@ fn hurry(ledger: &Ledger, name: &str) {
 }
 
 #[test]
-fn who_hurries_keeps_the_lock_and_others_get_it_after_a_pause() {
+fn busy_writer_keeps_the_lock_until_it_pauses() {
     let (_folder, path) = scratch();
     let (one, other) = (open(&path), open(&path));
     hurry(&one, "a");
@@ -25,7 +25,7 @@ fn who_hurries_keeps_the_lock_and_others_get_it_after_a_pause() {
 }
 
 #[test]
-fn who_never_pauses_lets_others_in() {
+fn writer_that_never_pauses_lets_others_in() {
     let (_folder, path) = scratch();
     let (one, other) = (open(&path), open(&path));
     let over = AtomicBool::new(false);
@@ -50,7 +50,7 @@ fn who_never_pauses_lets_others_in() {
 }
 
 #[test]
-fn a_ledger_that_is_closed_holds_nobody_up() {
+fn closed_log_holds_no_lock() {
     let (_folder, path) = scratch();
     let one = open(&path);
     hurry(&one, "a");
@@ -61,7 +61,7 @@ fn a_ledger_that_is_closed_holds_nobody_up() {
 
 /// A forked process has the same file and lock, and must leave both to its parent.
 #[test]
-fn a_process_that_was_split_off_takes_nothing_from_the_other() {
+fn forked_process_leaves_the_lock_of_its_parent() {
     let (_folder, path) = scratch();
     let one = open(&path);
     hurry(&one, "a");

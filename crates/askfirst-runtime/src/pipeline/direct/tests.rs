@@ -158,7 +158,7 @@ fn only_calls_allowed_without_asking_run_at_once() {
 }
 
 #[test]
-fn what_is_forgotten_or_stopped_no_longer_runs_at_once() {
+fn revoked_or_stopped_call_no_longer_runs_at_once() {
     let World { yes, toolset, .. } = world(Mode::Interactive);
     drop(later(&toolset, "other"));
     assert!(now(&toolset, "other").is_some());
@@ -173,7 +173,7 @@ fn what_is_forgotten_or_stopped_no_longer_runs_at_once() {
 }
 
 #[test]
-fn where_there_is_a_record_everything_stands_in_it() {
+fn toolset_with_a_log_records_every_call() {
     let kept = Arc::<Kept>::default();
     let World { toolset, .. } = world(Mode::Interactive);
     let toolset = toolset.recorder(Arc::clone(&kept) as _);
@@ -193,7 +193,7 @@ fn where_there_is_a_record_everything_stands_in_it() {
 }
 
 #[test]
-fn a_call_is_looked_at_once_whichever_way_it_goes() {
+fn call_is_assessed_once_on_either_path() {
     let World { tools, toolset, .. } = world(Mode::Interactive);
     for (at, name) in ["free", "other", "other", "blocked"].into_iter().enumerate() {
         match start(&toolset, name) {
@@ -205,7 +205,7 @@ fn a_call_is_looked_at_once_whichever_way_it_goes() {
 }
 
 #[test]
-fn late_metadata_is_wanted_only_for_somebody_who_sees_it() {
+fn late_metadata_is_computed_only_for_a_request() {
     let World { yes, toolset, .. } = world(Mode::Interactive);
     let unwanted = toolset.start(call("free"), || Err("nobody needs it"));
     assert!(matches!(unwanted, Ok(Started::Now(_))));
@@ -221,7 +221,7 @@ fn late_metadata_is_wanted_only_for_somebody_who_sees_it() {
 }
 
 #[test]
-fn what_runs_at_once_can_ask_while_it_runs() {
+fn call_that_runs_at_once_can_ask_while_it_runs() {
     let World { yes, toolset, .. } = world(Mode::Interactive);
     let running = now(&toolset, "free").unwrap();
     for question in ["first", "second"] {

@@ -26,7 +26,7 @@ fn run(tool: &CommandTool, args: Value) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn a_value_is_one_word_whatever_it_holds() {
+fn value_is_one_word_whatever_it_contains() {
     let wc = tool(&["wc", "-w", "{path}"], &[("path", ArgKind::String)]);
     assert_eq!(
         run(&wc, json!({"path": "a b; rm -rf $(x) '\n{path}"})).unwrap(),
@@ -38,7 +38,7 @@ fn a_value_is_one_word_whatever_it_holds() {
 
 // invariant: 7
 #[test]
-fn a_value_cannot_become_an_option() {
+fn value_cannot_become_an_option() {
     let wc = tool(&["wc", "{path}"], &[("path", ArgKind::String)]);
     assert!(run(&wc, json!({"path": "--files0-from=/etc/passwd"})).unwrap_err().contains("as an option"));
     let many = tool(&["cat", "{files}"], &[("files", ArgKind::Strings)]);
@@ -66,7 +66,7 @@ fn arguments_must_be_known_complete_and_of_their_type() {
 }
 
 #[test]
-fn a_word_with_an_argument_left_out_is_left_out() {
+fn word_without_its_argument_is_left_out() {
     let mut grep = tool(&["grep", "--max-count={n}", "x"], &[("n", ArgKind::Integer)]);
     grep.args = BTreeMap::from([(
         "n".to_owned(),

@@ -26,13 +26,13 @@ type JobResult = Result<ProcessOutput, LaunchFailed>;
 #[derive(Clone)]
 enum Job {
     /// It is running. This is its output so far.
-    Running(Arc<Written>),
+    Running(Arc<JobOutput>),
     /// It has ended.
     Over(Arc<JobResult>),
 }
 
 /// The output of a job so far, cut to the same size as the final output, and the way to end the job.
-struct Written {
+struct JobOutput {
     kept: Mutex<(CaptureBuffer, CaptureBuffer)>,
     ending: Mutex<StopRequest>,
 }
@@ -44,7 +44,7 @@ struct StopRequest {
     by: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
-impl Written {
+impl JobOutput {
     fn new(kept: usize) -> Self {
         Self {
             kept: Mutex::new((CaptureBuffer::new(kept), CaptureBuffer::new(kept))),
@@ -76,7 +76,7 @@ impl Written {
     }
 }
 
-impl Listener for Written {
+impl Listener for JobOutput {
     fn wrote(&self, stream: Stream, bytes: &[u8]) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         match stream {
@@ -115,7 +115,7 @@ impl Jobs {
         launch: Launch,
         invocation: Invocation,
     ) -> Result<String, ToolError> {
-        let written = Arc::new(Written::new(launch.output));
+        let output = Arc::new(JobOutput::new(launch.output));
         let id = format!("job-{}", self.next.fetch_add(1, Ordering::Relaxed) + 1);
         {
             let mut jobs = self.shared.lock();
@@ -124,12 +124,12 @@ impl Jobs {
                     "{MAX_RUNNING} commands are already running in the background"
                 )));
             }
-            jobs.insert(id.clone(), Job::Running(Arc::clone(&written)));
+            jobs.insert(id.clone(), Job::Running(Arc::clone(&output)));
         }
         let shared = Arc::clone(&self.shared);
         let key = id.clone();
         let work = move || {
-            let listener: Arc<dyn Listener> = written;
+            let listener: Arc<dyn Listener> = output;
             let ended = launcher.launch_heard(&launch, &listener);
             if let Ok(finished) = &ended {
                 invocation.report_sandbox(finished.walled.clone());
@@ -206,8 +206,8 @@ impl Shared {
     /// Ends a job if it is running, without waiting.
     fn end(&self, id: &str) {
         let job = self.lock().get(id).cloned();
-        if let Some(Job::Running(written)) = job {
-            written.end();
+        if let Some(Job::Running(output)) = job {
+            output.end();
         }
     }
 
@@ -220,7 +220,7 @@ impl Shared {
 fn told(job: Option<Job>) -> Result<Value, ToolError> {
     match job {
         None => Err(ToolError::BadArgs("this session has no such job".to_owned())),
-        Some(Job::Running(written)) => Ok(written.so_far()),
+        Some(Job::Running(output)) => Ok(output.so_far()),
         Some(Job::Over(ended)) => match &*ended {
             Ok(finished) => result_of(finished),
             Err(e) => Err(ToolError::Failed(e.to_string())),

@@ -169,7 +169,7 @@ pub(super) fn definitions() -> Vec<ToolDefinition> {
     vec![
         ToolDefinition::new(
             "shell",
-            "Run a command line with bash. Plain commands joined by `&&`, `|` and `;` need approval least often.",
+            "Runs a command line with bash. Plain commands joined by `&&`, `|` and `;` need approval least often.",
             common(
                 json!({
                     "command": {"type": "string"},
@@ -180,16 +180,16 @@ pub(super) fn definitions() -> Vec<ToolDefinition> {
         ),
         ToolDefinition::new(
             "exec",
-            "Run a program with exactly these arguments, without a shell.",
+            "Runs a program with exactly these arguments, without a shell.",
             common(json!({"argv": {"type": "array", "items": {"type": "string"}, "minItems": 1}}), "argv"),
         ),
         ToolDefinition::new(
             "shell_output",
-            "Get the state of a background command: `running` with its output so far, or its result.",
+            "Returns the state of a background command: `running` with its output so far, or its result.",
             job(
                 json!({"wait": {"type": "number", "minimum": 0, "description": "how many seconds to wait for the command to end"}}),
             ),
         ),
-        ToolDefinition::new("shell_stop", "Stop a background command.", job(json!({}))),
+        ToolDefinition::new("shell_stop", "Stops a background command.", job(json!({}))),
     ]
 }

@@ -60,7 +60,7 @@ fn still_serves(watched: &Watched, state: &Path) {
 }
 
 #[test]
-fn who_does_not_prove_itself_shows_nothing() {
+fn unproven_process_shows_nothing() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let hello = |proof: &str, version: &str| {
@@ -118,7 +118,7 @@ fn wrong_secret_and_replayed_proof_are_refused() {
 }
 
 #[test]
-fn a_session_that_says_what_no_session_says_is_sent_away() {
+fn invalid_message_of_a_session_ends_its_connection() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let ask = String::from_utf8(asked_frame()).unwrap();
@@ -154,7 +154,7 @@ fn a_session_that_says_what_no_session_says_is_sent_away() {
 }
 
 #[test]
-fn a_session_that_dies_or_babbles_takes_its_question_with_it() {
+fn request_of_a_dead_or_broken_session_is_withdrawn() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     for (number, (last_words, cause)) in
@@ -173,7 +173,7 @@ fn a_session_that_dies_or_babbles_takes_its_question_with_it() {
 }
 
 #[test]
-fn a_flood_of_lines_ends_and_the_honest_are_served_again() {
+fn watcher_serves_sessions_after_a_flood_of_connections() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let flood: Vec<UnixStream> =
@@ -192,7 +192,7 @@ fn a_flood_of_lines_ends_and_the_honest_are_served_again() {
 }
 
 #[test]
-fn foreign_socket_gets_no_question_and_cannot_answer() {
+fn foreign_socket_gets_no_request_and_cannot_answer() {
     let state = tempfile::tempdir().unwrap();
     drop(Desk::open(state.path()).unwrap());
     let listener = UnixListener::bind(state.path().join("watch/socket")).unwrap();
@@ -234,7 +234,7 @@ threads = [threading.Thread(target=pass_on, args=pair) for pair in ((near, far),
 "#;
 
 #[test]
-fn who_stands_between_a_session_and_its_watcher_is_found_out() {
+fn relay_between_session_and_watcher_is_detected() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let mut between = Command::new("python3")
@@ -258,11 +258,14 @@ fn who_stands_between_a_session_and_its_watcher_is_found_out() {
 }
 
 #[test]
-fn another_user_is_not_even_greeted() {
+fn process_of_another_user_gets_no_greeting() {
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::CommandExt;
     if !rustix::process::geteuid().is_root() {
-        return crate::skip::skip("another_user_is_not_even_greeted", "only root can be somebody else");
+        return crate::skip::skip(
+            "process_of_another_user_gets_no_greeting",
+            "only root can become another user",
+        );
     }
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
@@ -279,7 +282,7 @@ fn another_user_is_not_even_greeted() {
 }
 
 #[test]
-fn nothing_is_told_over_a_question_and_a_crowd_is_counted() {
+fn warnings_wait_for_the_answer_and_many_are_counted() {
     let state = tempfile::tempdir().unwrap();
     let watched = Watched::at(state.path());
     let session = session(state.path(), "honest");

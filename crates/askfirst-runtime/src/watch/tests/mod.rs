@@ -72,34 +72,34 @@ impl Person {
 struct Watched {
     person: Arc<Person>,
     looks: Arc<Mutex<Vec<DisplaySettings>>>,
-    takes: Arc<Mutex<Takes>>,
+    takes: Arc<Mutex<ToolSchemas>>,
     told: Arc<Mutex<Vec<String>>>,
-    leaving: Leaving,
-    serving: Option<JoinHandle<Left>>,
+    stop_handle: StopHandle,
+    serving: Option<JoinHandle<WatchEnd>>,
 }
 
 impl Watched {
     fn at(state: &Path) -> Self {
         let desk = Desk::open(state).unwrap();
-        let leaving = desk.leaving();
+        let stop_handle = desk.stop_handle();
         let (person, looks): (Arc<Person>, Arc<Mutex<Vec<DisplaySettings>>>) = Default::default();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let takes: Arc<Mutex<Takes>> = Arc::default();
+        let takes: Arc<Mutex<ToolSchemas>> = Arc::default();
         let taken = Arc::clone(&takes);
         let (theirs, seen, heard) = (Arc::clone(&person), Arc::clone(&looks), Arc::clone(&told));
         let serving = std::thread::spawn(move || {
-            let prompt = move |look: &DisplaySettings, takes: Takes| {
+            let prompt = move |look: &DisplaySettings, takes: ToolSchemas| {
                 seen.lock().unwrap().push(look.clone());
                 *taken.lock().unwrap() = takes;
                 Some(Arc::clone(&theirs) as Arc<dyn Approver>)
             };
             desk.serve(prompt, move |text| heard.lock().unwrap().push(text.to_owned())).unwrap()
         });
-        Self { person, looks, takes, told, leaving, serving: Some(serving) }
+        Self { person, looks, takes, told, stop_handle, serving: Some(serving) }
     }
 
-    fn leave(&mut self) -> Left {
-        self.leaving.leave();
+    fn leave(&mut self) -> WatchEnd {
+        self.stop_handle.stop();
         self.serving.take().unwrap().join().unwrap()
     }
 }

@@ -9,7 +9,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn everything_is_the_users_alone_and_the_secret_stays_the_same() {
+fn watch_files_are_private_and_the_secret_stays_the_same() {
     let state = tempfile::tempdir().unwrap();
     let desk = Desk::open(state.path()).unwrap();
     let watch = state.path().join("watch");
@@ -27,7 +27,7 @@ fn everything_is_the_users_alone_and_the_secret_stays_the_same() {
 }
 
 #[test]
-fn what_others_could_touch_is_not_used() {
+fn folder_or_secret_open_to_other_users_is_refused() {
     let state = tempfile::tempdir().unwrap();
     drop(Desk::open(state.path()).unwrap());
     let watch = state.path().join("watch");
@@ -59,7 +59,7 @@ fn what_others_could_touch_is_not_used() {
 }
 
 #[test]
-fn there_is_one_watcher_and_the_next_one_can_follow() {
+fn second_watcher_starts_only_after_the_first_ends() {
     let state = tempfile::tempdir().unwrap();
     let first = Desk::open(state.path()).unwrap();
     assert!(matches!(Desk::open(state.path()), Err(WatchError::Busy)));

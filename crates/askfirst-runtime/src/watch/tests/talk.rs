@@ -51,12 +51,12 @@ fn question_and_answer_cross_the_socket_unchanged() {
 }
 
 #[test]
-fn where_nobody_watches_nobody_is_asked() {
+fn request_without_a_watcher_is_refused() {
     let state = tempfile::tempdir().unwrap();
     let answers = ask(&session(state.path(), "s1"), question(1));
     assert_eq!(cause(&answers), Cause::NoOneToAsk);
     let mut watched = Watched::at(state.path());
-    assert_eq!(watched.leave(), Left::Told);
+    assert_eq!(watched.leave(), WatchEnd::Stopped);
     assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NoOneToAsk);
     // A watcher that was killed leaves its socket behind.
     let watch = state.path().join("watch");
@@ -71,7 +71,7 @@ fn where_nobody_watches_nobody_is_asked() {
 }
 
 #[test]
-fn a_watcher_that_goes_away_while_asked_is_a_lost_terminal() {
+fn request_is_refused_when_its_watcher_stops() {
     let state = tempfile::tempdir().unwrap();
     let mut watched = Watched::at(state.path());
     let session = session(state.path(), "s1");
@@ -82,14 +82,14 @@ fn a_watcher_that_goes_away_while_asked_is_a_lost_terminal() {
 }
 
 #[test]
-fn a_watcher_that_loses_its_terminal_says_so_and_leaves() {
+fn watcher_without_its_terminal_answers_and_ends() {
     let state = tempfile::tempdir().unwrap();
     let mut watched = Watched::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, question(1));
     watched.person.answer(1, Answer::failed(Cause::TerminalLost, "hung up"));
     assert_eq!(cause(&answers), Cause::TerminalLost);
-    assert_eq!(watched.serving.take().unwrap().join().unwrap(), Left::TerminalLost);
+    assert_eq!(watched.serving.take().unwrap().join().unwrap(), WatchEnd::TerminalLost);
     assert_eq!(cause(&ask(&session, question(2))), Cause::NoOneToAsk);
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world;
 
 #[test]
-fn equal_lines_are_equal_and_others_are_not() {
+fn only_equal_lines_have_equal_payloads() {
     let world = world("");
     assert_eq!(world.request("npm  test").payload, world.request("npm 'test'").payload);
     for other in [
@@ -43,7 +43,7 @@ fn wider_approval_covers_only_requests_with_equal_reasons() {
 }
 
 #[test]
-fn what_counts_as_the_same_is_said_in_words() {
+fn payload_is_described_in_words() {
     let world = world("");
     let folder = world.folder.path().canonicalize().unwrap().display().to_string();
     let reasons = "when askfirst asks for the same reasons and with the same access";
@@ -75,7 +75,7 @@ fn open_ended_or_doubtful_command_gets_no_wider_offer() {
 }
 
 #[test]
-fn every_program_has_its_row_and_what_matters_is_marked() {
+fn every_program_has_its_row_and_warnings_are_marked() {
     let world = world(
         "  known_read_only: none\n  rules: [ { pattern: 'rm', risk: high, description: 'Remove files' } ]\n",
     );
@@ -97,7 +97,7 @@ fn every_program_has_its_row_and_what_matters_is_marked() {
 }
 
 #[test]
-fn an_assessment_says_where_the_rule_stands() {
+fn assessment_names_the_rule_and_its_line() {
     let world = world("  rules:\n    - { pattern: 'ls', approval: none }\n");
     let assessment = world.assess(json!({"command": "ls"}));
     let because = assessment.because.first().unwrap();

@@ -8,7 +8,7 @@ use super::{approval, world, world_with};
 const READS: &str = "  known_read_only: none\n";
 
 #[test]
-fn what_lies_outside_every_root_is_asked_about_or_denied() {
+fn path_outside_every_root_is_asked_about_or_denied() {
     let world = world(READS);
     for command in [
         "cat /etc/passwd",
@@ -64,7 +64,7 @@ fn link_to_outside_needs_approval_if_a_command_follows_it() {
 }
 
 #[test]
-fn what_is_never_read_is_refused_by_every_name() {
+fn never_read_file_is_denied_under_every_name() {
     let world = world_with("  never_read: [secret]\n", READS);
     world.write("secret", "x");
     std::os::unix::fs::symlink("secret", world.folder.path().join("link")).unwrap();
@@ -159,7 +159,7 @@ fn folder_change_runs_without_asking_if_all_files_may_change() {
 }
 
 #[test]
-fn a_link_inside_a_value_is_followed() {
+fn link_inside_a_value_is_followed() {
     let world = world("  rules: [ { pattern: 'pytest', approval: none } ]\n");
     std::os::unix::fs::symlink("/etc", world.folder.path().join("build/out")).unwrap();
     assert_eq!(world.says("pytest --cov-report html:build/html"), Free);
@@ -176,7 +176,7 @@ fn queries_of_a_file_are_looked_into() {
 }
 
 #[test]
-fn a_folder_with_secrets_is_not_sent_unasked() {
+fn folder_with_secrets_is_not_sent_without_asking() {
     let world = world("  network: true\n  rules: [ { pattern: 'rsync', approval: none } ]\n");
     assert_eq!(world.says("rsync -a src/ host:x"), Free);
     world.write("src/.env", "x");
@@ -185,7 +185,7 @@ fn a_folder_with_secrets_is_not_sent_unasked() {
 }
 
 #[test]
-fn look_alikes_are_asked_about() {
+fn look_alikes_of_a_path_are_asked_about() {
     let world = world("  default: { approval: none }\n  known_read_only: none\n");
     for command in ["cat а.txt", "l\u{200b}s", "ls \u{a0}", "echo \u{202e}x", "ｌｓ"] {
         assert_eq!(world.says(command), Required, "{command:?}");
@@ -194,7 +194,7 @@ fn look_alikes_are_asked_about() {
 }
 
 #[test]
-fn the_network_is_asked_about_where_it_is_not_granted() {
+fn network_is_asked_about_unless_it_is_granted() {
     assert_eq!(world("  rules: [ { pattern: 'curl', approval: none } ]\n").says("curl http://x"), Required);
     assert_eq!(
         world("  network: true\n  rules: [ { pattern: 'curl', approval: none } ]\n").says("curl http://x"),
@@ -272,7 +272,7 @@ fn git_needs_approval_where_it_would_enter_a_repository() {
 }
 
 #[test]
-fn a_branch_that_is_named_as_an_option_is_not_taken_for_a_name() {
+fn branch_named_like_an_option_is_asked_about() {
     let world = world(READS);
     let head = |name: &str| world.write(".git/HEAD", &format!("ref: refs/heads/{name}\n"));
     head("main");
@@ -282,9 +282,9 @@ fn a_branch_that_is_named_as_an_option_is_not_taken_for_a_name() {
     assert_eq!(world.says(command), Required);
 }
 
-/// What is on the disk decides: a name that a stand-in does not have may be a link, a repository or another list.
+/// The disk decides: a name that a stand-in does not have may be a link, a repository or another list.
 #[test]
-fn what_turns_out_to_be_another_name_is_looked_for() {
+fn name_from_an_expansion_is_resolved() {
     let world = world(READS);
     let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, world.folder.path().join(name)).unwrap();
     let harmless = [
@@ -310,7 +310,7 @@ fn what_turns_out_to_be_another_name_is_looked_for() {
 }
 
 #[test]
-fn a_folder_behind_a_link_has_two_names() {
+fn folder_behind_a_link_is_checked_under_both_names() {
     let world = world(READS);
     world.write("d/e/f/x", "");
     std::os::unix::fs::symlink("d/e/f", world.folder.path().join("l")).unwrap();
@@ -330,7 +330,7 @@ fn a_folder_behind_a_link_has_two_names() {
 }
 
 #[test]
-fn a_list_is_taken_apart_as_it_was_put_together() {
+fn list_split_at_another_separator_is_asked_about() {
     let world = world(READS);
     world.write("p/a.txt", "").write("p\\p2/a.txt", "");
     std::fs::create_dir(world.folder.path().join(".git")).unwrap();
@@ -368,7 +368,7 @@ fn a_list_is_taken_apart_as_it_was_put_together() {
 }
 
 #[test]
-fn names_with_blanks_fall_apart_outside_quotes() {
+fn names_with_blanks_are_split_outside_quotes() {
     let world = world(READS);
     world.write("g/k .x", "").write("g/l *", "").write(".x", "");
     std::os::unix::fs::symlink("/etc", world.folder.path().join("sub/out")).unwrap();

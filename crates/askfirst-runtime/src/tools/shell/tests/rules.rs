@@ -49,7 +49,7 @@ fn further_paths_than_a_rule_names_are_asked_about() {
 }
 
 #[test]
-fn a_path_with_wildcards_binds_all_further_paths() {
+fn path_pattern_of_a_rule_limits_all_further_paths() {
     let world = world("  rules:\n    - { pattern: 'cat src/*', approval: none }\n");
     assert_eq!(world.says("cat src/main.rs"), Free);
     assert_eq!(world.says("cat ./src/main.rs src/x"), Free);
@@ -75,7 +75,7 @@ fn variables_must_be_harmless_or_named() {
 }
 
 #[test]
-fn a_rule_may_name_a_wrapper_and_what_it_starts() {
+fn rule_can_name_a_wrapper_and_its_command() {
     let world = world(
         "  known_read_only: none\n  rules:\n    - { pattern: 'timeout 5 touch', approval: none }\n    - { pattern: 'env', approval: none }\n",
     );
@@ -99,7 +99,7 @@ fn rule_for_a_reader_does_not_cover_its_output_file() {
 
 // invariant: 7
 #[test]
-fn denials_are_found_however_they_are_dressed() {
+fn deny_rule_matches_disguised_commands() {
     let world = world(
         "  default: { approval: none }\n  network: true\n  rules:\n    - { pattern: 'rm', approval: deny }\n    - { pattern: 'git push --force', approval: deny }\n",
     );
@@ -148,7 +148,7 @@ fn older_expressions_ask_even_over_a_rule() {
 }
 
 #[test]
-fn a_program_without_a_shell_is_judged_alike() {
+fn program_without_a_shell_is_judged_alike() {
     let world =
         world("  rules:\n    - { pattern: 'ls', approval: none }\n    - { pattern: 'rm', approval: deny }\n");
     let exec = |argv: serde_json::Value| approval(&world.assess(json!({"argv": argv})));
@@ -159,7 +159,7 @@ fn a_program_without_a_shell_is_judged_alike() {
 }
 
 #[test]
-fn ten_thousand_rules_are_looked_up_and_not_walked() {
+fn lookup_time_does_not_grow_with_ten_thousand_rules() {
     let rules: Vec<String> =
         (0..10_000).map(|n| format!("    - {{ pattern: 'tool{n} run', approval: none }}\n")).collect();
     let world = world(&format!("  rules:\n{}    - {{ pattern: 'ls', approval: none }}\n", rules.concat()));
@@ -169,7 +169,7 @@ fn ten_thousand_rules_are_looked_up_and_not_walked() {
 }
 
 #[test]
-fn a_line_that_asks_for_endless_work_is_a_gap() {
+fn line_that_needs_too_much_work_is_a_gap() {
     let world = world("  default: { approval: none }\n  known_read_only: none\n");
     let wide = format!("ls{}", " */*/*".repeat(200));
     let many = "true;".repeat(1_000);

@@ -10,7 +10,7 @@ use crate::blocking::block_on;
 use crate::launcher::PlainLauncher;
 
 #[test]
-fn the_bytes_that_were_judged_are_handed_to_a_clean_shell() {
+fn judged_bytes_are_handed_to_a_clean_shell() {
     let world = world(
         "  rules: [ { pattern: 'ls', approval: none } ]\n  env: { pass: [PATH, BASH_ENV, ENV, IFS] }\n  limits: { wall: 10s }\n",
     );
@@ -27,7 +27,7 @@ fn the_bytes_that_were_judged_are_handed_to_a_clean_shell() {
 }
 
 #[test]
-fn what_leads_elsewhere_since_it_was_shown_does_not_run() {
+fn path_changed_since_it_was_shown_does_not_run() {
     let world = world("");
     let args = json!({"command": "touch sub/x"});
     let basis = world.shown("touch sub/x").basis;
@@ -40,7 +40,7 @@ fn what_leads_elsewhere_since_it_was_shown_does_not_run() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_refused() {
+fn contradictory_arguments_are_refused() {
     let world = world("  default: { approval: none }\n");
     for args in [
         json!({}),
@@ -75,7 +75,7 @@ fn live() -> super::World {
 }
 
 #[test]
-fn a_command_in_the_background_is_asked_after_and_stopped() {
+fn background_command_can_be_read_and_stopped() {
     let world = live();
     let started = world.run(json!({"command": "sleep 60 & sleep 60", "background": true}), None).unwrap();
     let id = started["id"].as_str().unwrap().to_owned();
@@ -121,7 +121,7 @@ fn stopping_a_command_leaves_those_of_other_sessions_alone() {
 }
 
 #[test]
-fn what_runs_in_the_background_ends_with_the_session() {
+fn background_command_ends_with_its_session() {
     let world = live();
     let mark = world.folder.path().join("late");
     let command = format!("sleep 3; touch {}", mark.display());
