@@ -35,7 +35,7 @@ pub enum WrapError {
 
 /// A rewritten config.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RewrittenConfig {
     /// The whole text.
     pub text: String,
     /// The servers that changed.
@@ -46,18 +46,21 @@ pub struct Rewritten {
 
 /// The change to each server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// Put the gateway in front.
     Wrap,
     /// Remove the gateway.
     Unwrap,
 }
 
+#[doc(hidden)]
+pub use {Direction as Way, RewrittenConfig as Rewritten};
+
 /// Rewrites a client's config, with `askfirst` as the program of the gateway.
 ///
 /// # Errors
 /// Fails if the text is not such a config, or if a server has an invalid name. Then nothing changes.
-pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapError> {
+pub fn rewrite(text: &str, askfirst: &str, direction: Direction) -> Result<RewrittenConfig, WrapError> {
     // Some clients keep their whole state in this file, so it may be large.
     askfirst::json::parse_of_any_size(text.as_bytes()).map_err(|e| WrapError::Syntax(e.to_string()))?;
     let whole: &RawValue = serde_json::from_str(text).map_err(|e| WrapError::Syntax(e.to_string()))?;
@@ -67,7 +70,7 @@ pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapEr
     let servers = servers.and_then(members).ok_or(WrapError::NoServers)?;
     let (mut changes, mut changed, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for (name, server) in servers {
-        match change(&name, server, askfirst, way)? {
+        match change(&name, server, askfirst, direction)? {
             Ok(edits) => {
                 changed.push(name);
                 changes.extend(edits);
@@ -88,7 +91,7 @@ pub fn rewrite(text: &str, askfirst: &str, way: Way) -> Result<Rewritten, WrapEr
     for (span, new) in spans {
         text.replace_range(span, &new);
     }
-    Ok(Rewritten { text, changed, left })
+    Ok(RewrittenConfig { text, changed, left })
 }
 
 fn members(value: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
@@ -102,11 +105,11 @@ fn change<'a>(
     name: &str,
     server: &'a RawValue,
     askfirst: &str,
-    way: Way,
+    direction: Direction,
 ) -> Result<Result<Edits<'a>, &'static str>, WrapError> {
     let members: BTreeMap<String, &'a RawValue> = members(server).unwrap_or_default();
     let Some(command) = members.get("command") else {
-        return Ok(Err("it has no command: the client does not start servers behind a `url`"));
+        return Ok(Err("the server has no command: the client does not start servers behind a `url`"));
     };
     let args = members.get("args").copied();
     let words: Option<Vec<String>> =
@@ -116,11 +119,11 @@ fn change<'a>(
         return Ok(Err("`command` must be a string and `args` a list of strings"));
     };
     let behind = behind(&program, &words, askfirst);
-    let (program, words) = match (way, behind) {
-        (Way::Wrap, Some(_)) => return Ok(Err("it is already behind the gateway")),
-        (Way::Unwrap, None) => return Ok(Err("it is not behind the gateway")),
-        (Way::Unwrap, Some((program, words))) => (program.clone(), words.to_vec()),
-        (Way::Wrap, None) => {
+    let (program, words) = match (direction, behind) {
+        (Direction::Wrap, Some(_)) => return Ok(Err("the server is already behind the gateway")),
+        (Direction::Unwrap, None) => return Ok(Err("the server is not behind the gateway")),
+        (Direction::Unwrap, Some((program, words))) => (program.clone(), words.to_vec()),
+        (Direction::Wrap, None) => {
             if name.contains("__") {
                 return Err(WrapError::Name(name.to_owned()));
             }

@@ -3,8 +3,8 @@
 //! The functions call the same code as the gateway, and they decide nothing.
 
 use crate::http::sse::{Splitter, with_data};
-use crate::lines::{Lines, Next, TooLong};
-use crate::message::{From, Message, read};
+use crate::lines::{LineRead, Lines, TooLong};
+use crate::message::{Message, Sender, read};
 
 /// The kind of a client's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub use MessageKind as Asks;
 /// # Errors
 /// Fails with the reason if the bytes are not a message, or could be read in two ways.
 pub fn message(bytes: &[u8]) -> Result<MessageKind, String> {
-    match read(bytes, From::Client).map_err(|fault| fault.to_string())? {
+    match read(bytes, Sender::Client).map_err(|fault| fault.to_string())? {
         Message::Request { method, .. } => Ok(MessageKind::Request(method.into_owned())),
         Message::Notification { method, .. } => Ok(MessageKind::Notification(method.into_owned())),
         Message::Response { .. } => Ok(MessageKind::Answer),
@@ -42,9 +42,9 @@ pub fn lines(pieces: &[&[u8]]) -> Result<Vec<Vec<u8>>, TooLong> {
     let mut lines = Lines::new(Pieces { pieces, at: 0 });
     loop {
         match lines.next() {
-            Ok(Next::Line(line)) => found.push(line.to_vec()),
-            Ok(Next::TooLong) => return Err(TooLong),
-            Ok(Next::End) | Err(_) => return Ok(found),
+            Ok(LineRead::Line(line)) => found.push(line.to_vec()),
+            Ok(LineRead::TooLong) => return Err(TooLong),
+            Ok(LineRead::End) | Err(_) => return Ok(found),
         }
     }
 }

@@ -21,11 +21,13 @@ mod upstream;
 
 pub use gateway::{Gateway, Link, Setup};
 pub use lines::{MAX_LINE, TooLong};
-pub use out::{Ways, widen};
+pub use out::{Connection, widen};
 pub use pins::{Pins, PinsError};
 
-// The former names of these modules.
+// The former names of these modules and types.
 #[doc(hidden)]
 pub use clients as wrap;
+#[doc(hidden)]
+pub use out::Connection as Ways;
 #[doc(hidden)]
 pub use server as serve;

@@ -89,7 +89,7 @@ impl Deref for KeptLine {
 
 /// The next item of a stream.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Next<'a> {
+pub(crate) enum LineRead<'a> {
     /// A line without its line ending.
     Line(Line<'a>),
     /// The stream ended. Bytes after the last line break are not a message.
@@ -113,7 +113,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads the next line.
-    pub(crate) fn next(&mut self) -> io::Result<Next<'_>> {
+    pub(crate) fn next(&mut self) -> io::Result<LineRead<'_>> {
         let mut searched = self.start;
         let end = loop {
             let new = self.held.get(searched..self.end).unwrap_or_default();
@@ -122,12 +122,12 @@ impl<R: Read> Lines<R> {
             }
             searched = self.end;
             if self.end - self.start > MAX_LINE {
-                return Ok(Next::TooLong);
+                return Ok(LineRead::TooLong);
             }
             searched -= self.make_room();
             let held = Arc::get_mut(&mut self.held).map(Vec::as_mut_slice).unwrap_or_default();
             match self.input.read(held.get_mut(self.end..).unwrap_or_default()) {
-                Ok(0) => return Ok(Next::End),
+                Ok(0) => return Ok(LineRead::End),
                 Ok(count) => self.end += count,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -136,12 +136,12 @@ impl<R: Read> Lines<R> {
         let start = std::mem::replace(&mut self.start, end + 1);
         let line = self.held.get(start..end).unwrap_or_default();
         if line.len() > MAX_LINE {
-            return Ok(Next::TooLong);
+            return Ok(LineRead::TooLong);
         }
         let bytes = line.strip_suffix(b"\r").unwrap_or(line);
         // A kept line holds at most twice its own length.
         let held = (bytes.len() * 2 >= self.held.len()).then_some((&self.held, start));
-        Ok(Next::Line(Line { bytes, held }))
+        Ok(LineRead::Line(Line { bytes, held }))
     }
 
     /// Makes room for the next read. Returns by how many bytes the unread part moved to the front.

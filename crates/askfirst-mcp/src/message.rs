@@ -133,7 +133,7 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'d
 
 /// The sender of a message, which decides how much of it is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Sender {
     /// The client, which an agent may control: `read` checks every value.
     Client,
     /// The client, but the caller of `read` checks every value of the parameters on its own.
@@ -143,7 +143,7 @@ pub(crate) enum From {
 }
 
 /// Reads a message from a line.
-pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
+pub(crate) fn read(line: &[u8], from: Sender) -> Result<Message<'_>, Fault> {
     let text = from_utf8(line).map_err(|e| Fault::Syntax(e.to_string()))?;
     if text.trim_start().starts_with('[') {
         return Err(Fault::Shape("batches are not supported".to_owned()));
@@ -155,7 +155,7 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
             }
             _ => Ok(()),
         };
-    if from == From::Client {
+    if from == Sender::Client {
         strictly()?;
     }
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|e| match e.classify() {
@@ -166,7 +166,7 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     })?;
     let is_call = envelope.method.as_deref() == Some("tools/call");
     let looked_at = is_call && [envelope.id, envelope.params].iter().all(Option::is_some);
-    if from == From::Caller && !looked_at {
+    if from == Sender::Caller && !looked_at {
         strictly()?;
     }
     let shape = |why: &str| Err(Fault::Shape(why.to_owned()));
@@ -175,10 +175,10 @@ pub(crate) fn read(line: &[u8], from: From) -> Result<Message<'_>, Fault> {
     }
     let answers = envelope.result.is_some() || envelope.error.is_some();
     match (envelope.method, envelope.id) {
-        (Some(_), _) if answers => shape("it is both a request and an answer"),
+        (Some(_), _) if answers => shape("the message is both a request and an answer"),
         (Some(method), Some(id)) => Ok(Message::Request { id: id_of(id)?, method, params: envelope.params }),
         (Some(method), None) => Ok(Message::Notification { method, params: envelope.params }),
-        (None, None) => shape("it has neither `method` nor `id`"),
+        (None, None) => shape("the message has neither `method` nor `id`"),
         (None, Some(_)) if envelope.params.is_some() => shape("an answer must not have `params`"),
         (None, Some(_)) if envelope.result.is_some() == envelope.error.is_some() => {
             shape("an answer must have either `result` or `error`")

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The destination of messages to one side.
-pub(crate) trait Out: Send + Sync {
+pub(crate) trait LineSink: Send + Sync {
     /// Writes one message. If the other side is slow, this waits, and so does the caller.
     fn line(&self, line: &[u8]) -> io::Result<()>;
 
@@ -30,16 +30,16 @@ pub(crate) trait Out: Send + Sync {
 
 /// The destinations for the results of one message: the two ends of a pipe, or one HTTP request and its response.
 #[derive(Clone)]
-pub struct Ways {
-    pub(crate) to_client: Arc<dyn Out>,
-    pub(crate) to_server: Arc<dyn Out>,
+pub struct Connection {
+    pub(crate) to_client: Arc<dyn LineSink>,
+    pub(crate) to_server: Arc<dyn LineSink>,
 }
 
-impl Ways {
+impl Connection {
     /// Creates destinations that write lines to two streams.
     #[must_use]
     pub fn lines(to_client: Box<dyn io::Write + Send>, to_server: Box<dyn io::Write + Send>) -> Self {
-        let sink = |output| Arc::new(crate::sink::Sink::new(output)) as Arc<dyn Out>;
+        let sink = |output| Arc::new(crate::sink::Sink::new(output)) as Arc<dyn LineSink>;
         Self { to_client: sink(to_client), to_server: sink(to_server) }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::out::Out;
+use crate::out::LineSink;
 
 /// The destination of lines. Each line is written whole.
 pub(crate) struct Sink {
@@ -75,7 +75,7 @@ fn write_whole(output: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-impl Out for Sink {
+impl LineSink for Sink {
     fn line(&self, line: &[u8]) -> std::io::Result<()> {
         let written = self.write(line);
         // `close` does not wait for a write in progress.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Way, rewrite};
+use super::{Direction, rewrite};
 
 /// A client that this project knows.
 struct ClientFacts {
@@ -114,7 +114,7 @@ pub fn installed(project: &Path, home: Option<&Path>, search: Option<&OsStr>) ->
 fn has_open_servers(file: &Path) -> bool {
     let is_small = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_SIZE);
     let text = if is_small { std::fs::read_to_string(file).ok() } else { None };
-    let rewritten = text.and_then(|text| rewrite(&text, "askfirst", Way::Wrap).ok());
+    let rewritten = text.and_then(|text| rewrite(&text, "askfirst", Direction::Wrap).ok());
     rewritten.is_some_and(|rewritten| !rewritten.changed.is_empty())
 }
 

@@ -127,7 +127,7 @@ impl Form {
         }
         let said = content.get(ANSWER).and_then(Value::as_str);
         let Some(says) = self.offered.iter().find(|says| Some(says.word()) == said) else {
-            return not_an_answer("the form did not offer it");
+            return not_an_answer("the form did not offer this answer");
         };
         let reason = match content.get(REASON) {
             None | Some(Value::Null) => None,

@@ -16,34 +16,38 @@ use crate::elicit::{Offer, is_own, offers};
 use crate::http::mirror::{is_stateless, version_of};
 use crate::keys::{check_call, check_twins};
 use crate::lines::Line;
-use crate::message::{self, Fault, From, Id, Message, read};
-use crate::out::Ways;
+use crate::message::{self, Fault, Id, Message, Sender, read};
+use crate::out::Connection;
 use crate::task::Task;
 use crate::upstream::Flight;
 
 impl Link {
     /// Handles one message. Fails only if a side can no longer be written to.
-    pub(crate) fn from_client(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<()> {
+    pub(crate) fn from_client(
+        self: &Arc<Self>,
+        connection: &Connection,
+        line: Line<'_>,
+    ) -> std::io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
         if let Some((id, params)) = message::call(&line) {
-            return self.begin(ways, id, params, line);
+            return self.begin(connection, id, params, line);
         }
-        match read(&line, From::Caller) {
-            Err(fault) => refuse(&*ways.to_client, fault.id(), fault.code(), &fault.to_string()),
-            Ok(message) => self.read_from_client(ways, message, line),
+        match read(&line, Sender::Caller) {
+            Err(fault) => refuse(&*connection.to_client, fault.id(), fault.code(), &fault.to_string()),
+            Ok(message) => self.read_from_client(connection, message, line),
         }
     }
 
     /// Handles one message that was already parsed.
     pub(crate) fn read_from_client(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         message: Message<'_>,
         line: Line<'_>,
     ) -> std::io::Result<()> {
-        let to_client = &*ways.to_client;
+        let to_client = &*connection.to_client;
         match message {
             Message::Response { id: Some(id), result } if self.answers_us(&id, result) => Ok(()),
             Message::Response { id, .. } => {
@@ -52,7 +56,7 @@ impl Link {
                     self.tell("dropped an answer of the client: the server has no such request");
                     return Ok(());
                 }
-                ways.to_server.line(&line)
+                connection.to_server.line(&line)
             }
             Message::Request { id, method, .. } if looks_like_a_call(&method) => {
                 refuse(to_client, Some(&id), -32601, "unknown method")
@@ -64,15 +68,15 @@ impl Link {
                     "tools/call" => return refuse(to_client, None, -32600, "a tool call needs an id"),
                     _ => {}
                 }
-                ways.to_server.line(&line)
+                connection.to_server.line(&line)
             }
             Message::Request { id, method, params } => {
                 if let Err(why) = self.may_begin(&id) {
                     return refuse(to_client, Some(&id), -32600, why);
                 }
-                let back = Arc::clone(&ways.to_client);
+                let back = Arc::clone(&connection.to_client);
                 match &*method {
-                    "tools/call" => return self.call_as_written(ways, id, params, line),
+                    "tools/call" => return self.call_as_written(connection, id, params, line),
                     "tools/list" => self.state().waiting.insert(id, ClientRequest::List(back)),
                     "initialize" => {
                         let hello =
@@ -85,7 +89,7 @@ impl Link {
                     }
                     _ => self.state().waiting.insert(id, ClientRequest::Passed(back)),
                 };
-                ways.to_server.line(&line)
+                connection.to_server.line(&line)
             }
         }
     }
@@ -97,13 +101,13 @@ impl Link {
     }
 
     /// Allows askfirst to ask the client about its call, if the config names this approver and the client supports it.
-    fn offer(&self, tool: &str, args: &Args, meta: Option<&Value>, ways: &Ways) -> Option<Offer> {
+    fn offer(&self, tool: &str, args: &Args, meta: Option<&Value>, connection: &Connection) -> Option<Offer> {
         let elicit = self.gateway.elicit.as_ref()?;
         if is_stateless(meta.and_then(version_of)) {
             let said = meta.and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
             return offers(said).then(|| elicit.by_result(tool, args));
         }
-        let to_client = Arc::clone(&ways.to_client);
+        let to_client = Arc::clone(&connection.to_client);
         let out = move |line: &[u8]| to_client.note(line).is_ok();
         self.state().can_ask.then(|| elicit.by_request(tool, args, Arc::new(out)))
     }
@@ -132,53 +136,70 @@ impl Link {
     }
 
     /// Handles a call after all of its values were checked.
-    fn begin(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
+    fn begin(
+        self: &Arc<Self>,
+        connection: &Connection,
+        id: Id,
+        params: Value,
+        line: Line<'_>,
+    ) -> std::io::Result<()> {
         match self.may_begin(&id) {
-            Ok(()) => self.call(ways, id, params, line),
-            Err(why) => refuse(&*ways.to_client, Some(&id), -32600, why),
+            Ok(()) => self.call(connection, id, params, line),
+            Err(why) => refuse(&*connection.to_client, Some(&id), -32600, why),
         }
     }
 
     /// Checks every value of a call, then handles it.
     fn call_as_written(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         id: Id,
         params: Option<&RawValue>,
         line: Line<'_>,
     ) -> std::io::Result<()> {
         let Some(params) = params else {
-            return refuse(&*ways.to_client, Some(&id), -32602, "a tool call needs `params`");
+            return refuse(&*connection.to_client, Some(&id), -32602, "a tool call needs `params`");
         };
         match askfirst::json::parse(params.get().as_bytes()) {
-            Ok(params) => self.call(ways, id, params, line),
+            Ok(params) => self.call(connection, id, params, line),
             Err(e) => {
                 let fault = Fault::of(e, || Some(id));
-                refuse(&*ways.to_client, fault.id(), fault.code(), &fault.to_string())
+                refuse(&*connection.to_client, fault.id(), fault.code(), &fault.to_string())
             }
         }
     }
 
     /// Runs a call until it has to wait. An allowed call has been sent to the server by then.
-    fn call(self: &Arc<Self>, ways: &Ways, id: Id, params: Value, line: Line<'_>) -> std::io::Result<()> {
+    fn call(
+        self: &Arc<Self>,
+        connection: &Connection,
+        id: Id,
+        params: Value,
+        line: Line<'_>,
+    ) -> std::io::Result<()> {
         let CallParams { name, args, progress, meta, again } = match call_params(params) {
             Ok(wanted) => wanted,
             Err(why) => {
                 let why = Redactor::default().text(&why, Mark::Record).left;
-                return refuse(&*ways.to_client, Some(&id), -32602, &why);
+                return refuse(&*connection.to_client, Some(&id), -32602, &why);
             }
         };
         let tool = self.gateway.upstream.config_name(&name);
         if let Some((handle, answers)) = &again {
             let again = RepeatedCall { handle, tool: &tool, args: &args, meta: meta.as_ref(), answers };
-            return self.take_up(ways, &id, &again);
+            return self.take_up(connection, &id, &again);
         }
-        let to_server = Arc::clone(&ways.to_server);
+        let to_server = Arc::clone(&connection.to_server);
         let flight = Arc::new(Flight::new(line.keep(), &args, Arc::clone(&to_server)));
         let Some(call_id) = self.gateway.upstream.begin(Arc::clone(&flight)) else {
-            return refuse(&*ways.to_client, Some(&id), -32600, "the calls in flight use too much memory");
+            return refuse(
+                &*connection.to_client,
+                Some(&id),
+                -32600,
+                "the calls in flight use too much memory",
+            );
         };
-        let mut offer = self.offer(&tool, &args, meta.as_ref(), ways);
+        let mut offer = self.offer(&tool, &args, meta.as_ref(), connection);
         let asked = offer.is_some().then(|| (tool.clone(), args.clone()));
         let mut context = ApprovalContext { id: call_id, ..ApprovalContext::new(tool, args) }
             .with_metadata("mcp_request", self.key(&id))
@@ -194,7 +215,7 @@ impl Link {
             id: call_id,
             home: Arc::clone(&home),
             task: Mutex::default(),
-            to_client: Arc::clone(&ways.to_client),
+            to_client: Arc::clone(&connection.to_client),
             progress,
             results: if is_stateless(version) { Results::Typed } else { Results::Plain },
         };

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::{ClientRequest, Link, MAX_IN_FLIGHT};
 use crate::lines::Line;
-use crate::message::{From, Id, Message, read};
-use crate::out::{Out, Ways};
+use crate::message::{Id, Message, Sender, read};
+use crate::out::{Connection, LineSink};
 use crate::upstream::CallStatus;
 
 /// The number of tool names in a refusal.
 const MAX_NAMED: usize = 20;
 
-/// What happened to a message of the server.
+/// The destination of a message from the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
     /// The client gets the message, or its replacement, on the stream on which it came.
@@ -27,12 +27,16 @@ pub(crate) enum Delivery {
 
 impl Link {
     /// Handles one message. Fails only if a side can no longer be written to.
-    pub(crate) fn from_server(self: &Arc<Self>, ways: &Ways, line: Line<'_>) -> std::io::Result<Delivery> {
+    pub(crate) fn from_server(
+        self: &Arc<Self>,
+        connection: &Connection,
+        line: Line<'_>,
+    ) -> std::io::Result<Delivery> {
         if line.is_empty() {
             return Ok(Delivery::Withheld);
         }
-        let pass = || ways.to_client.line(&line).map(|()| Delivery::Passed);
-        match read(&line, From::Server) {
+        let pass = || connection.to_client.line(&line).map(|()| Delivery::Passed);
+        match read(&line, Sender::Server) {
             Err(fault) => {
                 self.tell(&format!("dropped an invalid message of the server: {fault}"));
                 Ok(Delivery::Withheld)
@@ -62,20 +66,20 @@ impl Link {
             Ok(Message::Response { id: None, .. }) => pass(),
             Ok(Message::Response { id: Some(id), result }) => {
                 let result = result.map(|result| result.get().as_bytes());
-                self.answered(ways, &id, result, line)
+                self.answered(connection, &id, result, line)
             }
         }
     }
 
     fn answered(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         id: &Id,
         result: Option<&[u8]>,
         line: Line<'_>,
     ) -> std::io::Result<Delivery> {
         if super::list::is_own(id) {
-            self.own_list(&ways.to_server, id, result);
+            self.own_list(&connection.to_server, id, result);
             return Ok(Delivery::Withheld);
         }
         let call = {
@@ -90,11 +94,11 @@ impl Link {
                         Some(ClientRequest::Passed(to_client)) => (to_client, line.to_vec()),
                         Some(ClientRequest::Call(_)) | None => return Ok(Delivery::Withheld),
                     };
-                    if elsewhere(&to_client, ways) && to_client.line(&line).is_ok() {
+                    if elsewhere(&to_client, connection) && to_client.line(&line).is_ok() {
                         return Ok(Delivery::Withheld);
                     }
                     // A client that reconnected reads on its new stream.
-                    return ways.to_client.line(&line).map(|()| Delivery::Passed);
+                    return connection.to_client.line(&line).map(|()| Delivery::Passed);
                 }
                 // A call that still waits for approval was not sent, so it cannot have an answer.
                 Some(ClientRequest::Call(_)) | None => {
@@ -104,8 +108,8 @@ impl Link {
                 }
             }
         };
-        let took = if elsewhere(&call.to_client, ways) { Delivery::Withheld } else { Delivery::Passed };
-        call.flight.answer(line.keep(), CallStatus::of(result), Arc::clone(&ways.to_client));
+        let took = if elsewhere(&call.to_client, connection) { Delivery::Withheld } else { Delivery::Passed };
+        call.flight.answer(line.keep(), CallStatus::of(result), Arc::clone(&connection.to_client));
         call.drive();
         Ok(took)
     }
@@ -177,13 +181,13 @@ impl Link {
 }
 
 /// Whether the sender of the request reads on another stream than the one on which the answer came.
-fn elsewhere(to_client: &Arc<dyn Out>, ways: &Ways) -> bool {
-    to_client.is_open() && !Arc::ptr_eq(to_client, &ways.to_client)
+fn elsewhere(to_client: &Arc<dyn LineSink>, connection: &Connection) -> bool {
+    to_client.is_open() && !Arc::ptr_eq(to_client, &connection.to_client)
 }
 
 /// Builds an error instead of a list that was refused.
 fn emptied(line: &[u8]) -> Vec<u8> {
-    let id = match read(line, From::Server) {
+    let id = match read(line, Sender::Server) {
         Ok(Message::Response { id, .. }) => id,
         Ok(_) | Err(_) => None,
     };

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Link;
 use crate::message::Id;
-use crate::out::Out;
+use crate::out::LineSink;
 
 /// The prefix of the ids of our own requests. The client cannot use it.
 pub(crate) const OWN: &str = "askfirst:";
@@ -76,7 +76,7 @@ impl Link {
     pub(crate) fn needs_list(
         self: &Arc<Self>,
         tool: &str,
-        to_server: &Arc<dyn Out>,
+        to_server: &Arc<dyn LineSink>,
         meta: Option<&Value>,
     ) -> bool {
         let known = self.gateway.upstream.knows(tool);
@@ -106,7 +106,7 @@ impl Link {
         self.state().list.held > 0
     }
 
-    fn ask_for_list(&self, to_server: &Arc<dyn Out>, cursor: Option<String>) {
+    fn ask_for_list(&self, to_server: &Arc<dyn LineSink>, cursor: Option<String>) {
         let (number, meta) = {
             let mut state = self.state();
             state.list.number += 1;
@@ -125,7 +125,7 @@ impl Link {
     }
 
     /// Handles the answer to our own request.
-    pub(crate) fn own_list(&self, to_server: &Arc<dyn Out>, id: &Id, result: Option<&[u8]>) {
+    pub(crate) fn own_list(&self, to_server: &Arc<dyn LineSink>, id: &Id, result: Option<&[u8]>) {
         let current = {
             let state = self.state();
             state.list.running && *id == Id::Text(format!("{OWN}{}", state.list.number))

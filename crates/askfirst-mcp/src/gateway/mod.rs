@@ -21,9 +21,9 @@ use askfirst_runtime::ApprovalToolset;
 use serde_json::{Value, json};
 
 use crate::elicit::Elicit;
-use crate::lines::{KeptLine, Lines, Next, TooLong};
+use crate::lines::{KeptLine, LineRead, Lines, TooLong};
 use crate::message::Id;
-use crate::out::{Out, Ways};
+use crate::out::{Connection, LineSink};
 use crate::pins::Pins;
 use crate::task::Task;
 use crate::upstream::{Flight, Upstream};
@@ -117,9 +117,9 @@ impl GatewayState {
 /// A request of the client that has no answer yet.
 pub(crate) enum ClientRequest {
     /// A forwarded request. The gateway forwards its answer.
-    Passed(Arc<dyn Out>),
+    Passed(Arc<dyn LineSink>),
     /// A forwarded request for a list of tools.
-    List(Arc<dyn Out>),
+    List(Arc<dyn LineSink>),
     /// A tool call.
     Call(Arc<Call>),
 }
@@ -130,7 +130,7 @@ pub(crate) struct Call {
     pub(crate) id: CallId,
     pub(crate) home: Arc<parked::Home>,
     pub(crate) task: Mutex<Option<Arc<Task>>>,
-    pub(crate) to_client: Arc<dyn Out>,
+    pub(crate) to_client: Arc<dyn LineSink>,
     /// The token for progress reports.
     pub(crate) progress: Option<Value>,
     /// The format of results for this client.
@@ -166,7 +166,7 @@ impl Call {
 
 /// How one side ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StreamEnd {
     /// It closed its stream.
     Closed,
     /// It sent a message that is too long.
@@ -174,6 +174,9 @@ pub enum Ended {
     /// It can no longer be read or written to.
     Broken(String),
 }
+
+#[doc(hidden)]
+pub use StreamEnd as Ended;
 
 impl Gateway {
     /// Creates a gateway in front of a server.
@@ -272,21 +275,21 @@ impl Gateway {
 
 impl Link {
     /// Reads messages from the client until it ends.
-    pub fn serve_client(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
+    pub fn serve_client(self: &Arc<Self>, connection: &Connection, input: impl Read) -> StreamEnd {
         let mut lines = Lines::new(input);
         let ended = loop {
             match lines.next() {
-                Ok(Next::Line(line)) => {
-                    if let Err(e) = self.from_client(ways, line) {
-                        break Ended::Broken(e.to_string());
+                Ok(LineRead::Line(line)) => {
+                    if let Err(e) = self.from_client(connection, line) {
+                        break StreamEnd::Broken(e.to_string());
                     }
                 }
-                Ok(Next::End) => break Ended::Closed,
-                Ok(Next::TooLong) => {
-                    let told = refuse(&*ways.to_client, None, -32600, &TooLong.to_string());
-                    break told.map_or_else(|e| Ended::Broken(e.to_string()), |()| Ended::TooLong);
+                Ok(LineRead::End) => break StreamEnd::Closed,
+                Ok(LineRead::TooLong) => {
+                    let told = refuse(&*connection.to_client, None, -32600, &TooLong.to_string());
+                    break told.map_or_else(|e| StreamEnd::Broken(e.to_string()), |()| StreamEnd::TooLong);
                 }
-                Err(e) => break Ended::Broken(e.to_string()),
+                Err(e) => break StreamEnd::Broken(e.to_string()),
             }
         };
         self.client_is_gone();
@@ -294,23 +297,23 @@ impl Link {
     }
 
     /// Reads messages from the server until it ends, then answers every open request with an error.
-    pub fn serve_server(self: &Arc<Self>, ways: &Ways, input: impl Read) -> Ended {
+    pub fn serve_server(self: &Arc<Self>, connection: &Connection, input: impl Read) -> StreamEnd {
         let mut lines = Lines::new(input);
         let ended = loop {
             match lines.next() {
-                Ok(Next::Line(line)) => {
-                    if let Err(e) = self.from_server(ways, line) {
-                        break Ended::Broken(e.to_string());
+                Ok(LineRead::Line(line)) => {
+                    if let Err(e) = self.from_server(connection, line) {
+                        break StreamEnd::Broken(e.to_string());
                     }
                 }
-                Ok(Next::End) => break Ended::Closed,
-                Ok(Next::TooLong) => break Ended::TooLong,
-                Err(e) => break Ended::Broken(e.to_string()),
+                Ok(LineRead::End) => break StreamEnd::Closed,
+                Ok(LineRead::TooLong) => break StreamEnd::TooLong,
+                Err(e) => break StreamEnd::Broken(e.to_string()),
             }
         };
         self.server_is_gone(match &ended {
-            Ended::TooLong => "the server sent a message that is too long, so askfirst stopped reading",
-            Ended::Closed | Ended::Broken(_) => "the server ended before it answered",
+            StreamEnd::TooLong => "the server sent a message that is too long, so askfirst stopped reading",
+            StreamEnd::Closed | StreamEnd::Broken(_) => "the server ended before it answered",
         });
         ended
     }

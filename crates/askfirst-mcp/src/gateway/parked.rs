@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Call, ClientRequest, Link, refuse};
 use crate::elicit::{CarriedRequest, INPUT};
 use crate::message::Id;
-use crate::out::Ways;
+use crate::out::Connection;
 
 /// The current connection and request of a call.
 pub(crate) struct Home(Mutex<(Weak<Link>, Id)>);
@@ -98,7 +98,7 @@ impl Link {
     /// Continues a parked call with the client's answer.
     pub(crate) fn take_up(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         id: &Id,
         again: &RepeatedCall<'_>,
     ) -> std::io::Result<()> {
@@ -106,14 +106,14 @@ impl Link {
             if let Some(call) = call {
                 self.gateway.give_up(&call);
             }
-            refuse(&*ways.to_client, Some(id), -32602, "no call waits for this answer")
+            refuse(&*connection.to_client, Some(id), -32602, "no call waits for this answer")
         };
         let Some(elicit) = &self.gateway.elicit else { return refused(None) };
         let call = match self.gateway.parked.take(again.handle, again.tool, again.args) {
             Ok(call) => call,
             Err(other) => return refused(other),
         };
-        if !call.flight.again(id, again.meta, Arc::clone(&ways.to_server)) {
+        if !call.flight.again(id, again.meta, Arc::clone(&connection.to_server)) {
             return refused(Some(call));
         }
         let progress = again.meta.and_then(|meta| meta.get("progressToken")).cloned();
@@ -123,7 +123,7 @@ impl Link {
             id: call.id,
             home: Arc::clone(&call.home),
             task: Mutex::new(task),
-            to_client: Arc::clone(&ways.to_client),
+            to_client: Arc::clone(&connection.to_client),
             progress,
             results: call.results,
         });

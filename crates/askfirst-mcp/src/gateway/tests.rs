@@ -11,7 +11,7 @@ use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::Value;
 
 use super::{Gateway, Link, MAX_IN_FLIGHT, Setup};
-use crate::out::{Out, Ways};
+use crate::out::{Connection, LineSink};
 use crate::pins::Pins;
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"add","inputSchema":{}}]}}"#;
@@ -31,7 +31,7 @@ enum When {
 /// The events of a gateway whose client cancels at a given moment.
 struct Desk {
     when: When,
-    at: OnceLock<(Arc<Link>, Ways)>,
+    at: OnceLock<(Arc<Link>, Connection)>,
     sent: Mutex<Vec<String>>,
     heard: Mutex<Vec<String>>,
     events: Mutex<Vec<Value>>,
@@ -41,9 +41,9 @@ struct Desk {
 impl Desk {
     /// Cancels the call as the client, and waits until the gateway has handled that.
     fn cancel(&self) {
-        let (link, ways) = self.at.get().unwrap().clone();
+        let (link, connection) = self.at.get().unwrap().clone();
         let other = Arc::clone(&link);
-        let say = move || other.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
+        let say = move || other.from_client(&connection, CANCEL.as_bytes().into()).unwrap();
         *self.cancelling.lock().unwrap() = Some(std::thread::spawn(say));
         for _ in 0..6000 {
             let state = link.state();
@@ -74,7 +74,7 @@ impl Recorder for Notes {
     }
 }
 
-impl Out for ToServer {
+impl LineSink for ToServer {
     fn line(&self, line: &[u8]) -> std::io::Result<()> {
         if line == CALL.as_bytes() && self.0.when == When::Written {
             self.0.cancel();
@@ -84,7 +84,7 @@ impl Out for ToServer {
     }
 }
 
-impl Out for ToClient {
+impl LineSink for ToClient {
     fn line(&self, line: &[u8]) -> std::io::Result<()> {
         self.0.heard.lock().unwrap().push(String::from_utf8(line.to_vec()).unwrap());
         Ok(())
@@ -92,7 +92,7 @@ impl Out for ToClient {
 }
 
 /// Runs an allowed call that the client cancels.
-fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
+fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Connection) {
     let desk = Arc::new(Desk {
         when,
         at: OnceLock::new(),
@@ -120,19 +120,19 @@ fn cancelled(when: When) -> (Arc<Desk>, Arc<Link>, Ways) {
         tell: Box::new(|_| {}),
     });
     let link = gateway.link();
-    let ways = Ways {
+    let connection = Connection {
         to_client: Arc::new(ToClient(Arc::clone(&desk))),
         to_server: Arc::new(ToServer(Arc::clone(&desk))),
     };
-    assert!(desk.at.set((Arc::clone(&link), ways.clone())).is_ok());
+    assert!(desk.at.set((Arc::clone(&link), connection.clone())).is_ok());
     let list = br#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
-    link.from_client(&ways, list[..].into()).unwrap();
-    link.from_server(&ways, TOOLS.as_bytes().into()).unwrap();
+    link.from_client(&connection, list[..].into()).unwrap();
+    link.from_server(&connection, TOOLS.as_bytes().into()).unwrap();
     desk.sent.lock().unwrap().clear();
     desk.heard.lock().unwrap().clear();
-    link.from_client(&ways, CALL.as_bytes().into()).unwrap();
+    link.from_client(&connection, CALL.as_bytes().into()).unwrap();
     desk.cancelling.lock().unwrap().take().unwrap().join().unwrap();
-    (desk, link, ways)
+    (desk, link, connection)
 }
 
 fn events(desk: &Desk) -> Vec<Value> {
@@ -141,7 +141,7 @@ fn events(desk: &Desk) -> Vec<Value> {
 
 #[test]
 fn call_canceled_before_it_is_sent_is_logged_and_never_sent() {
-    let (desk, link, ways) = cancelled(When::Decided);
+    let (desk, link, connection) = cancelled(When::Decided);
     assert!(desk.sent.lock().unwrap().is_empty(), "neither the call nor the cancellation");
     assert!(desk.heard.lock().unwrap().is_empty());
     assert_eq!(events(&desk).last().unwrap(), "executed");
@@ -149,18 +149,18 @@ fn call_canceled_before_it_is_sent_is_logged_and_never_sent() {
     assert!(told.contains("canceled before it was sent"), "{told}");
     assert!(link.is_idle());
     // The gateway drops the answer.
-    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    link.from_server(&connection, ANSWER.as_bytes().into()).unwrap();
     assert!(desk.heard.lock().unwrap().is_empty());
 }
 
 #[test]
 fn call_canceled_while_it_is_sent_is_canceled_at_the_server() {
-    let (desk, link, ways) = cancelled(When::Written);
+    let (desk, link, connection) = cancelled(When::Written);
     assert_eq!(*desk.sent.lock().unwrap(), [CALL, CANCEL]);
     assert_eq!(events(&desk).last().unwrap(), "decided", "it runs");
-    link.from_client(&ways, CALL.as_bytes().into()).unwrap();
+    link.from_client(&connection, CALL.as_bytes().into()).unwrap();
     assert!(desk.heard.lock().unwrap().pop().unwrap().contains("the id is in use"));
-    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    link.from_server(&connection, ANSWER.as_bytes().into()).unwrap();
     assert_eq!(events(&desk).last().unwrap(), "executed");
     assert!(link.is_idle());
     assert!(link.state().given_up.is_empty());
@@ -168,16 +168,16 @@ fn call_canceled_while_it_is_sent_is_canceled_at_the_server() {
 
 #[test]
 fn canceled_id_is_free_again_after_its_answer() {
-    let (desk, link, ways) = cancelled(When::Written);
-    link.from_client(&ways, CANCEL.as_bytes().into()).unwrap();
+    let (desk, link, connection) = cancelled(When::Written);
+    link.from_client(&connection, CANCEL.as_bytes().into()).unwrap();
     assert_eq!(link.state().given_up.len(), 1, "once");
-    link.from_server(&ways, ANSWER.as_bytes().into()).unwrap();
+    link.from_server(&connection, ANSWER.as_bytes().into()).unwrap();
     let ping = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
     for id in 1..=MAX_IN_FLIGHT + 1 {
-        link.from_client(&ways, ping(id).as_bytes().into()).unwrap();
+        link.from_client(&connection, ping(id).as_bytes().into()).unwrap();
     }
     assert!(desk.heard.lock().unwrap().pop().unwrap().contains("too many requests"));
     desk.heard.lock().unwrap().clear();
-    link.from_server(&ways, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..].into()).unwrap();
+    link.from_server(&connection, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#[..].into()).unwrap();
     assert_eq!(desk.heard.lock().unwrap().len(), 1, "the first of them is answered");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Results;
 use crate::message::Id;
-use crate::out::Out;
+use crate::out::LineSink;
 
 /// Builds a JSON-RPC error.
 pub(crate) fn error(id: Option<&Id>, code: i32, why: &str) -> Vec<u8> {
@@ -14,7 +14,7 @@ pub(crate) fn error(id: Option<&Id>, code: i32, why: &str) -> Vec<u8> {
 }
 
 /// Sends a JSON-RPC error to the client.
-pub(crate) fn refuse(to: &dyn Out, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
+pub(crate) fn refuse(to: &dyn LineSink, id: Option<&Id>, code: i32, why: &str) -> std::io::Result<()> {
     to.line(&error(id, code, why))
 }
 

@@ -12,8 +12,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::reply::SLOW;
-use crate::message::{From, Id, Message, read};
-use crate::out::Out;
+use crate::message::{Id, Message, Sender, read};
+use crate::out::LineSink;
 
 /// The bytes that may wait for a client before its server has to wait.
 const SOON: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl Drop for PostEnd {
     }
 }
 
-impl Out for Post {
+impl LineSink for Post {
     /// Waits for room on a thread that serves one server. On the shared runtime thread, too much data is an error.
     fn line(&self, line: &[u8]) -> io::Result<()> {
         let mut bytes = self.held.bytes();
@@ -171,7 +171,7 @@ impl Board {
     fn hearer(&self, line: &[u8]) -> Option<Arc<Post>> {
         let mut open = self.open();
         open.stream = open.stream.take().filter(|stream| stream.is_open());
-        let (method, params, asks) = match read(line, From::Server) {
+        let (method, params, asks) = match read(line, Sender::Server) {
             Ok(Message::Request { method, params, .. }) => (method, params, true),
             Ok(Message::Notification { method, params }) => (method, params, false),
             // An answer whose request is no longer open.
@@ -202,7 +202,7 @@ impl Board {
     }
 }
 
-impl Out for Board {
+impl LineSink for Board {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         if let Some(hearer) = self.hearer(line) {
             // If a client is gone, only the messages for that client are lost.

@@ -25,8 +25,8 @@ use super::sse::Splitter;
 use super::target::{ANSWER, Target, cause};
 use crate::gateway::{Gateway, Link};
 use crate::lines::MAX_LINE;
-use crate::message::{From, Id, Message, read};
-use crate::out::{Out, Ways};
+use crate::message::{Id, Message, Sender, read};
+use crate::out::{Connection, LineSink};
 
 /// The number of messages that may wait to be sent.
 const QUEUE: usize = 64;
@@ -47,13 +47,13 @@ pub(crate) struct Bridge {
 
 struct QueuedMessage {
     line: Vec<u8>,
-    to_client: Arc<dyn Out>,
+    to_client: Arc<dyn LineSink>,
 }
 
 struct Core {
     link: Arc<Link>,
     target: Arc<Target>,
-    unasked: Arc<dyn Out>,
+    unasked: Arc<dyn LineSink>,
     messages: mpsc::WeakSender<QueuedMessage>,
     known: Mutex<BridgeState>,
     over: Notify,
@@ -78,10 +78,10 @@ enum StreamClose {
 /// The destination of the gateway's messages to the server.
 struct ToServer {
     messages: mpsc::Sender<QueuedMessage>,
-    to_client: Arc<dyn Out>,
+    to_client: Arc<dyn LineSink>,
 }
 
-impl Out for ToServer {
+impl LineSink for ToServer {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         let given = QueuedMessage { line: line.to_vec(), to_client: Arc::clone(&self.to_client) };
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -105,7 +105,7 @@ impl Bridge {
     pub(crate) fn start(
         gateway: &Arc<Gateway>,
         target: Arc<Target>,
-        unasked: Arc<dyn Out>,
+        unasked: Arc<dyn LineSink>,
         runtime: &Handle,
     ) -> Arc<Self> {
         let (messages, given) = mpsc::channel(QUEUE);
@@ -124,10 +124,10 @@ impl Bridge {
 }
 
 impl Peer for Bridge {
-    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn take(&self, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
         let to_server = ToServer { messages: self.messages.clone(), to_client: Arc::clone(to_client) };
-        let ways = Ways { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) };
-        self.core.link.from_client(&ways, line.into())
+        let connection = Connection { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) };
+        self.core.link.from_client(&connection, line.into())
     }
 
     fn withdraw(&self, id: &Id) -> bool {
@@ -221,7 +221,7 @@ impl Core {
     }
 
     async fn send(self: &Arc<Self>, given: QueuedMessage) {
-        let Ok(message) = read(&given.line, From::Server) else { return };
+        let Ok(message) = read(&given.line, Sender::Server) else { return };
         match message {
             Message::Request { id, method, params } => {
                 let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
@@ -296,10 +296,10 @@ impl Core {
         let _ = tokio::time::timeout(NOTICE, sending).await;
     }
 
-    fn ways(&self, to_client: &Arc<dyn Out>) -> Option<Ways> {
+    fn connection(&self, to_client: &Arc<dyn LineSink>) -> Option<Connection> {
         let messages = self.messages.upgrade()?;
         let to_server = ToServer { messages, to_client: Arc::clone(to_client) };
-        Some(Ways { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) })
+        Some(Connection { to_client: Arc::clone(to_client), to_server: Arc::new(to_server) })
     }
 
     /// Sends a request and handles the response until the request is answered.
@@ -308,10 +308,10 @@ impl Core {
         id: &Id,
         headers: HeaderMap,
         line: Vec<u8>,
-        to_client: &Arc<dyn Out>,
+        to_client: &Arc<dyn LineSink>,
         first: bool,
     ) -> Result<(), String> {
-        let ways = self.ways(to_client).ok_or("the connection was closed")?;
+        let connection = self.connection(to_client).ok_or("the connection was closed")?;
         let mut after = headers.clone();
         let response =
             self.target.send(Method::POST, headers, line.into()).await.map_err(|e| e.to_string())?;
@@ -321,10 +321,10 @@ impl Core {
             after = self.headers_of(&self.known());
         }
         if !is_stream(&response) {
-            return self.take_whole(&ways, id, response, first).await;
+            return self.take_whole(&connection, id, response, first).await;
         }
         let mut last = StreamPosition::default();
-        if self.take_stream(&ways, Some(id), response, &mut last, first).await? {
+        if self.take_stream(&connection, Some(id), response, &mut last, first).await? {
             return Ok(());
         }
         let mut tries = 0;
@@ -335,7 +335,7 @@ impl Core {
             let again = self.target.send(Method::GET, after.clone(), Bytes::new()).await;
             match again {
                 Ok(response) if is_stream(&response) => {
-                    if self.take_stream(&ways, Some(id), response, &mut last, first).await? {
+                    if self.take_stream(&connection, Some(id), response, &mut last, first).await? {
                         return Ok(());
                     }
                 }
@@ -349,7 +349,7 @@ impl Core {
 
     async fn take_whole(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         id: &Id,
         response: Response<Incoming>,
         first: bool,
@@ -370,10 +370,10 @@ impl Core {
         let body =
             tokio::time::timeout(ANSWER, body).await.map_err(|_| "the server is too slow".to_owned())?;
         let body = body.map_err(|e| cause(&*e))?.to_bytes();
-        match read(&body, From::Server) {
+        match read(&body, Sender::Server) {
             Ok(Message::Response { id: Some(of), .. }) if of == *id => {
                 self.learn(&body, first);
-                self.link.from_server(ways, body[..].into()).map(drop).map_err(|e| e.to_string())
+                self.link.from_server(connection, body[..].into()).map(drop).map_err(|e| e.to_string())
             }
             Ok(Message::Response { id: None, .. }) => {
                 let said = askfirst::json::parse_object(&body).ok();
@@ -387,7 +387,7 @@ impl Core {
     /// Reads a stream to its end. Returns whether it answered the request.
     async fn take_stream(
         self: &Arc<Self>,
-        ways: &Ways,
+        connection: &Connection,
         id: Option<&Id>,
         response: Response<Incoming>,
         last: &mut StreamPosition,
@@ -412,14 +412,14 @@ impl Core {
                 let Some(data) = event.data.filter(|data| !data.is_empty() && event.kind.is_none()) else {
                     continue;
                 };
-                let answers = match (read(&data, From::Server), id) {
+                let answers = match (read(&data, Sender::Server), id) {
                     (Ok(Message::Response { id: Some(of), .. }), Some(id)) => of == *id,
                     (Ok(_) | Err(_), _) => false,
                 };
                 if answers {
                     self.learn(&data, first);
                 }
-                self.link.from_server(ways, data[..].into()).map_err(|e| e.to_string())?;
+                self.link.from_server(connection, data[..].into()).map_err(|e| e.to_string())?;
                 if answers {
                     return Ok(true);
                 }
@@ -442,7 +442,7 @@ impl Core {
     fn listen(self: &Arc<Self>) {
         let core = Arc::clone(self);
         let listening = tokio::spawn(async move {
-            let Some(ways) = core.ways(&core.unasked) else { return };
+            let Some(connection) = core.connection(&core.unasked) else { return };
             let mut last = StreamPosition::default();
             for _ in 0..u32::MAX {
                 let mut headers = core.headers_of(&core.known());
@@ -452,7 +452,7 @@ impl Core {
                 }
                 match core.target.send(Method::GET, headers, Bytes::new()).await {
                     Ok(response) if is_stream(&response) => {
-                        if core.take_stream(&ways, None, response, &mut last, false).await.is_err() {
+                        if core.take_stream(&connection, None, response, &mut last, false).await.is_err() {
                             return;
                         }
                     }

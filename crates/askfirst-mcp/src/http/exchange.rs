@@ -22,8 +22,8 @@ use super::sse;
 use super::target::{ANSWER, TargetError, cause};
 use crate::gateway::{Delivery, Link, is_own};
 use crate::lines::MAX_LINE;
-use crate::message::{From, Id, Message, read};
-use crate::out::{Out, Ways};
+use crate::message::{Id, Message, Sender, read};
+use crate::out::{Connection, LineSink};
 
 /// How long the gateway may take to finish an answer that has arrived.
 const FINISH: Duration = Duration::from_secs(10);
@@ -49,13 +49,13 @@ fn gone<T>(_: T) -> io::Error {
     io::ErrorKind::BrokenPipe.into()
 }
 
-impl Out for ToServer {
+impl LineSink for ToServer {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         self.0.send(Outgoing::ToServer(line.to_vec())).map_err(gone)
     }
 }
 
-impl Out for ToClient {
+impl LineSink for ToClient {
     fn line(&self, line: &[u8]) -> io::Result<()> {
         self.0.send(Outgoing::ToClient(line.to_vec())).map_err(gone)
     }
@@ -69,7 +69,7 @@ impl Out for ToClient {
     }
 }
 
-impl Out for Discard {
+impl LineSink for Discard {
     fn line(&self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Out for Discard {
 pub(crate) struct Exchange {
     proxy: Arc<Proxy>,
     link: Arc<Link>,
-    ways: Ways,
+    connection: Connection,
     news: UnboundedReceiver<Outgoing>,
     client: Client,
     heard: Option<oneshot::Receiver<Reply>>,
@@ -100,13 +100,15 @@ impl Exchange {
         held: Option<OwnedSemaphorePermit>,
     ) -> Self {
         let (sender, news) = mpsc::unbounded_channel();
-        let ways =
-            Ways { to_client: Arc::new(ToClient(sender.clone())), to_server: Arc::new(ToServer(sender)) };
+        let connection = Connection {
+            to_client: Arc::new(ToClient(sender.clone())),
+            to_server: Arc::new(ToServer(sender)),
+        };
         let (head, heard) = oneshot::channel();
         Self {
             proxy,
             link,
-            ways,
+            connection,
             news,
             client: Client::Waiting(head),
             heard: Some(heard),
@@ -131,7 +133,7 @@ impl Exchange {
 
     /// Handles a message of the client.
     pub(crate) async fn post(mut self, message: Message<'_>, body: &Bytes, first: bool) -> Reply {
-        if self.link.read_from_client(&self.ways, message, body[..].into()).is_err() {
+        if self.link.read_from_client(&self.connection, message, body[..].into()).is_err() {
             return reply::empty(StatusCode::INTERNAL_SERVER_ERROR);
         }
         if self.id.is_none() {
@@ -283,7 +285,8 @@ impl Exchange {
     /// Sends a request of the gateway itself.
     fn aside(&self, method: &'static str, line: Vec<u8>) {
         let (proxy, link) = (Arc::clone(&self.proxy), Arc::clone(&self.link));
-        let ways = Ways { to_client: Arc::new(Discard), to_server: Arc::clone(&self.ways.to_server) };
+        let connection =
+            Connection { to_client: Arc::new(Discard), to_server: Arc::clone(&self.connection.to_server) };
         let mut headers = self.headers.clone();
         mirror::replace_args(&mut headers, HeaderMap::new());
         headers.remove(NAME);
@@ -291,7 +294,8 @@ impl Exchange {
             headers.insert(METHOD, HeaderValue::from_static(method));
         }
         tokio::spawn(async move {
-            let taken = tokio::time::timeout(ANSWER, take_aside(&proxy, &link, &ways, headers, line)).await;
+            let taken =
+                tokio::time::timeout(ANSWER, take_aside(&proxy, &link, &connection, headers, line)).await;
             if !matches!(taken, Ok(Ok(()))) {
                 link.tell("the server does not list its tools");
                 link.list_is_over();
@@ -332,7 +336,7 @@ impl Exchange {
             let why = format!("the server refused access: {}", head.status);
             return self.fail_with(StatusCode::BAD_GATEWAY, &why).await;
         }
-        let told = self.link.from_server(&self.ways, body[..].into());
+        let told = self.link.from_server(&self.connection, body[..].into());
         let line = match told {
             Ok(Delivery::Passed) => self.answer().await,
             Ok(Delivery::Withheld) | Err(_) => None,
@@ -390,7 +394,7 @@ impl Exchange {
 
 /// The method of a request of the gateway itself, or `None` for any other message.
 fn own(line: &[u8]) -> Option<&'static str> {
-    match read(line, From::Server) {
+    match read(line, Sender::Server) {
         Ok(Message::Request { id, .. }) if is_own(&id) => Some("tools/list"),
         Ok(_) | Err(_) => None,
     }

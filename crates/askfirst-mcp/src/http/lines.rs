@@ -11,8 +11,8 @@ use super::front::FrontError;
 use super::peer::{Backend, Names};
 use super::proxy::beat;
 use crate::gateway::refuse;
-use crate::lines::{Lines, Next, TooLong};
-use crate::out::Out;
+use crate::lines::{LineRead, Lines, TooLong};
+use crate::out::LineSink;
 use crate::sink::Sink;
 
 /// How long servers may take to answer the requests of a client that has ended.
@@ -34,7 +34,7 @@ pub fn serve_lines(
         for backend in &backends {
             tokio::spawn(beat(Arc::clone(&backend.gateway)));
         }
-        let to_client: Arc<dyn Out> = Arc::new(Sink::new(output));
+        let to_client: Arc<dyn LineSink> = Arc::new(Sink::new(output));
         let peer = super::peer::open(&backends, names, Arc::clone(&to_client), &Handle::current())?;
         let (ended, end) = oneshot::channel();
         let (taking, hearing) = (Arc::clone(&peer), Arc::clone(&to_client));
@@ -42,16 +42,16 @@ pub fn serve_lines(
             let mut lines = Lines::new(input);
             loop {
                 match lines.next() {
-                    Ok(Next::Line(line)) => {
+                    Ok(LineRead::Line(line)) => {
                         if taking.take(&hearing, &line).is_err() {
                             break;
                         }
                     }
-                    Ok(Next::TooLong) => {
+                    Ok(LineRead::TooLong) => {
                         let _ = refuse(&*hearing, None, -32600, &TooLong.to_string());
                         break;
                     }
-                    Ok(Next::End) | Err(_) => break,
+                    Ok(LineRead::End) | Err(_) => break,
                 }
             }
             taking.client_is_gone();

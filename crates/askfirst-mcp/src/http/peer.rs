@@ -12,7 +12,7 @@ use super::bridge::Bridge;
 use super::target::Target;
 use crate::gateway::{Gateway, Link};
 use crate::message::Id;
-use crate::out::{Out, Ways};
+use crate::out::{Connection, LineSink};
 use crate::sink::Sink;
 
 /// How long a program may take to end after its input was closed.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// One connection to a server.
 pub(crate) trait Peer: Send + Sync {
     /// Handles a message, whose answer goes to `to_client`. May wait for a slow server.
-    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()>;
+    fn take(&self, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()>;
 
     /// Withdraws a request that the client no longer waits for. Returns whether its approval request was withdrawn.
     fn withdraw(&self, id: &Id) -> bool;
@@ -52,7 +52,7 @@ pub enum Names {
 pub(crate) fn open(
     backends: &[Backend],
     names: Names,
-    unasked: Arc<dyn Out>,
+    unasked: Arc<dyn LineSink>,
     runtime: &Handle,
 ) -> io::Result<Arc<dyn Peer>> {
     match (backends, names) {
@@ -92,7 +92,7 @@ impl Backend {
     }
 
     /// Opens a new connection. Messages that answer no request go to `unasked`.
-    pub(crate) fn open(&self, unasked: Arc<dyn Out>, runtime: &Handle) -> io::Result<Arc<dyn Peer>> {
+    pub(crate) fn open(&self, unasked: Arc<dyn LineSink>, runtime: &Handle) -> io::Result<Arc<dyn Peer>> {
         match &self.kind {
             BackendKind::Program(start) => Ok(Program::start(&self.gateway, start()?, unasked)?),
             BackendKind::Address(target) => {
@@ -105,32 +105,33 @@ impl Backend {
 /// A program that runs for one connection.
 struct Program {
     link: Arc<Link>,
-    to_server: Arc<dyn Out>,
+    to_server: Arc<dyn LineSink>,
     child: Arc<Mutex<Child>>,
 }
 
 impl Program {
-    fn start(gateway: &Arc<Gateway>, mut child: Child, unasked: Arc<dyn Out>) -> io::Result<Arc<Self>> {
+    fn start(gateway: &Arc<Gateway>, mut child: Child, unasked: Arc<dyn LineSink>) -> io::Result<Arc<Self>> {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the server's standard streams are missing"));
         };
         let link = gateway.link();
-        let to_server: Arc<dyn Out> = Arc::new(Sink::new(Box::new(input)));
-        let ways = Ways { to_client: unasked, to_server: Arc::clone(&to_server) };
+        let to_server: Arc<dyn LineSink> = Arc::new(Sink::new(Box::new(input)));
+        let connection = Connection { to_client: unasked, to_server: Arc::clone(&to_server) };
         let reading = Arc::clone(&link);
         std::thread::spawn(move || {
-            reading.serve_server(&ways, BufReader::with_capacity(1 << 16, output));
-            ways.to_server.close();
-            ways.to_client.close();
+            reading.serve_server(&connection, BufReader::with_capacity(1 << 16, output));
+            connection.to_server.close();
+            connection.to_client.close();
         });
         Ok(Arc::new(Self { link, to_server, child: Arc::new(Mutex::new(child)) }))
     }
 }
 
 impl Peer for Program {
-    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
-        let ways = Ways { to_client: Arc::clone(to_client), to_server: Arc::clone(&self.to_server) };
-        self.link.from_client(&ways, line.into())
+    fn take(&self, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
+        let connection =
+            Connection { to_client: Arc::clone(to_client), to_server: Arc::clone(&self.to_server) };
+        self.link.from_client(&connection, line.into())
     }
 
     fn withdraw(&self, id: &Id) -> bool {

@@ -18,7 +18,7 @@ use super::mirror::{self, LAST_EVENT, SESSION, VERSION};
 use super::reply::{self, Reply};
 use super::target::Target;
 use crate::gateway::{Gateway, Link, OpenIds};
-use crate::message::{From, Id, Message, read};
+use crate::message::{Id, Message, Sender, read};
 
 /// The number of sessions that are kept. A session without open requests makes room for others.
 const SESSIONS: usize = 1024;
@@ -160,7 +160,7 @@ impl Proxy {
 pub(crate) fn checked<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Message<'a>, Box<Reply>> {
     let refuse =
         |id: Option<&Id>, code, why: &str| Box::new(reply::error(StatusCode::BAD_REQUEST, id, code, why));
-    let message = read(body, From::Client).map_err(|why| refuse(why.id(), why.code(), &why.to_string()))?;
+    let message = read(body, Sender::Client).map_err(|why| refuse(why.id(), why.code(), &why.to_string()))?;
     let id = match &message {
         Message::Request { id, .. } => Some(id.clone()),
         Message::Notification { .. } | Message::Response { .. } => None,

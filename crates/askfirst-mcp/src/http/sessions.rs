@@ -24,8 +24,8 @@ use super::reply::{self, Client, Reply, status_of};
 use super::sse;
 use super::token::Token;
 use crate::gateway::refuse;
-use crate::message::{From, Id, Message, read};
-use crate::out::Out;
+use crate::message::{Id, Message, Sender, read};
+use crate::out::LineSink;
 
 /// The largest number of connections with sessions.
 const SESSIONS: usize = 64;
@@ -58,7 +58,8 @@ pub(crate) fn serve_opened(front: Front, opener: Opener) -> Result<(), FrontErro
 }
 
 /// Opens a connection. Messages that answer no request go to the given destination.
-pub(crate) type Opener = Box<dyn Fn(Arc<dyn Out>, &Handle) -> std::io::Result<Arc<dyn Peer>> + Send + Sync>;
+pub(crate) type Opener =
+    Box<dyn Fn(Arc<dyn LineSink>, &Handle) -> std::io::Result<Arc<dyn Peer>> + Send + Sync>;
 
 struct Sessions {
     opener: Opener,
@@ -83,7 +84,7 @@ struct HttpConnection {
 /// A message that waits for the server.
 struct QueuedMessage {
     line: Bytes,
-    to_client: Arc<dyn Out>,
+    to_client: Arc<dyn LineSink>,
     taken: oneshot::Sender<()>,
 }
 
@@ -96,7 +97,7 @@ impl HttpConnection {
         std::thread::spawn(move || {
             while let Some(QueuedMessage { line, to_client, taken }) = given.blocking_recv() {
                 if let Err(e) = taking.take(&to_client, &line) {
-                    let id = match read(&line, From::Server) {
+                    let id = match read(&line, Sender::Server) {
                         Ok(Message::Request { id, .. }) => Some(id),
                         Ok(Message::Notification { .. } | Message::Response { .. }) | Err(_) => None,
                     };
@@ -203,7 +204,7 @@ impl Sessions {
     /// Sends a message that expects no answer.
     async fn tell(&self, session: &HttpConnection, line: Bytes, post: &Arc<Post>, mut end: PostEnd) -> Reply {
         let (taken, done) = oneshot::channel();
-        let to_client: Arc<dyn Out> = Arc::clone(post) as _;
+        let to_client: Arc<dyn LineSink> = Arc::clone(post) as _;
         if session.work.send(QueuedMessage { line, to_client, taken }).await.is_err() || done.await.is_err() {
             return reply::empty(StatusCode::BAD_GATEWAY);
         }
@@ -327,7 +328,7 @@ struct PendingPost {
 impl PendingPost {
     async fn run(mut self, line: Bytes) {
         let (taken, done) = oneshot::channel();
-        let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
+        let to_client: Arc<dyn LineSink> = Arc::clone(&self.post) as _;
         let given = self.session.work.send(QueuedMessage { line, to_client, taken }).await;
         if given.is_err() {
             let error = crate::gateway::error(Some(&self.id), -32000, "the server has ended");
@@ -346,7 +347,7 @@ impl PendingPost {
                 () = self.client.left() => return self.client_left(taken).await,
             };
             let Some(line) = line else { return };
-            let answers = match read(&line, From::Server) {
+            let answers = match read(&line, Sender::Server) {
                 Ok(Message::Response { id, .. }) => id.is_none() || id.as_ref() == Some(&self.id),
                 Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
             };
@@ -360,7 +361,7 @@ impl PendingPost {
     async fn answer(&mut self, line: Vec<u8>) {
         let mut headers = HeaderMap::new();
         if let Some(name) = self.name.take() {
-            let failed = read(&line, From::Server);
+            let failed = read(&line, Sender::Server);
             if matches!(failed, Ok(Message::Response { result: None, .. })) {
                 self.sessions.forget(&name);
             } else if let Ok(name) = HeaderValue::from_str(&name) {
@@ -384,7 +385,7 @@ impl PendingPost {
         let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": self.id.json(), "reason": "the client left"}});
         let (taken, _) = oneshot::channel();
-        let to_client: Arc<dyn Out> = Arc::clone(&self.post) as _;
+        let to_client: Arc<dyn LineSink> = Arc::clone(&self.post) as _;
         let line = Bytes::from(told.to_string());
         let _ = self.session.work.send(QueuedMessage { line, to_client, taken }).await;
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Cursor, Read};
 
-use super::{KEPT, KeptLine, LEAST, Lines, MAX_LINE, Next};
+use super::{KEPT, KeptLine, LEAST, LineRead, Lines, MAX_LINE};
 
 /// A reader that returns this many bytes at once.
 struct Pieces<'a>(&'a [u8], usize);
@@ -17,7 +17,7 @@ impl Read for Pieces<'_> {
 fn all(input: impl Read) -> Vec<Vec<u8>> {
     let mut lines = Lines::new(input);
     let mut found = Vec::new();
-    while let Next::Line(line) = lines.next().unwrap() {
+    while let LineRead::Line(line) = lines.next().unwrap() {
         found.push(line.to_vec());
     }
     found
@@ -55,7 +55,7 @@ fn too_long_line_is_reported_before_it_is_buffered() {
         }
     }
     let mut lines = Lines::new(Endless(0));
-    assert_eq!(lines.next().unwrap(), Next::TooLong);
+    assert_eq!(lines.next().unwrap(), LineRead::TooLong);
     assert!(lines.held.len() <= MAX_LINE + LEAST && lines.input.0 <= MAX_LINE + LEAST);
 }
 
@@ -64,7 +64,7 @@ fn longest_line_is_accepted_but_not_one_byte_more() {
     for (length, taken) in [(MAX_LINE, true), (MAX_LINE + 1, false)] {
         let bytes = [vec![b'x'; length], vec![b'\n']].concat();
         let mut lines = Lines::new(&bytes[..]);
-        assert_eq!(lines.next().unwrap() != Next::TooLong, taken, "{length}");
+        assert_eq!(lines.next().unwrap() != LineRead::TooLong, taken, "{length}");
     }
 }
 
@@ -72,9 +72,9 @@ fn longest_line_is_accepted_but_not_one_byte_more() {
 fn memory_of_a_long_line_is_freed() {
     let bytes = [vec![b'x'; 2 * KEPT], b"\n{}\n".to_vec()].concat();
     let mut lines = Lines::new(Pieces(&bytes, LEAST));
-    assert!(matches!(lines.next().unwrap(), Next::Line(line) if line.len() == 2 * KEPT));
-    assert_eq!(lines.next().unwrap(), Next::Line(b"{}"[..].into()));
-    assert_eq!(lines.next().unwrap(), Next::End);
+    assert!(matches!(lines.next().unwrap(), LineRead::Line(line) if line.len() == 2 * KEPT));
+    assert_eq!(lines.next().unwrap(), LineRead::Line(b"{}"[..].into()));
+    assert_eq!(lines.next().unwrap(), LineRead::End);
     assert!(lines.held.len() <= KEPT);
 }
 
@@ -88,7 +88,7 @@ fn kept_line_survives_later_reads() {
         for among in 1..4 {
             let mut lines = Lines::new(Pieces(&bytes, size));
             let mut kept = Vec::new();
-            while let Next::Line(line) = lines.next().unwrap() {
+            while let LineRead::Line(line) = lines.next().unwrap() {
                 // Some lines are kept, and some are dropped at once.
                 let line = line.keep();
                 kept.push(if kept.len() % among == 0 { line } else { KeptLine::Own(line.to_vec()) });
@@ -104,8 +104,8 @@ fn kept_line_holds_little_and_free_buffer_is_reused() {
     let bytes = [&long[..], b"{}\n", &long, &long].concat();
     let mut lines = Lines::new(Pieces(&bytes, 4 * LEAST));
     let mut next = || match lines.next().unwrap() {
-        Next::Line(line) => line.keep(),
-        Next::End | Next::TooLong => KeptLine::default(),
+        LineRead::Line(line) => line.keep(),
+        LineRead::End | LineRead::TooLong => KeptLine::default(),
     };
     let place = |kept: &KeptLine| match kept {
         KeptLine::Shared(held, _) => {

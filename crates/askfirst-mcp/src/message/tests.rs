@@ -1,19 +1,19 @@
 //! Tests which lines are messages.
 
-use super::{Fault, From, Id, Message, call, read};
+use super::{Fault, Id, Message, Sender, call, read};
 
 #[test]
 fn requests_notifications_and_answers_are_distinguished() {
     let message =
-        read(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}"#, From::Client);
+        read(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x"}}"#, Sender::Client);
     let Message::Request { id, method, params } = message.unwrap() else { panic!() };
     assert_eq!((id, &*method, params.unwrap().get()), (Id::Number(7), "tools/call", r#"{"name":"x"}"#));
-    let message = read(br#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#, From::Client).unwrap();
+    let message = read(br#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#, Sender::Client).unwrap();
     assert!(matches!(message, Message::Notification { params: None, .. }));
-    let message = read(br#"{"jsonrpc":"2.0","id":"a","result":null}"#, From::Server).unwrap();
+    let message = read(br#"{"jsonrpc":"2.0","id":"a","result":null}"#, Sender::Server).unwrap();
     let Message::Response { id, result } = message else { panic!() };
     assert_eq!((id, result.unwrap().get()), (Some(Id::Text("a".to_owned())), "null"));
-    let message = read(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#, From::Server);
+    let message = read(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}"#, Sender::Server);
     assert!(matches!(message.unwrap(), Message::Response { id: None, result: None }));
 }
 
@@ -33,7 +33,7 @@ fn ambiguous_line_is_not_a_message() {
         b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"method\":\"a\"}",
     ];
     for line in syntax {
-        let fault = read(line, From::Client).expect_err(&String::from_utf8_lossy(line));
+        let fault = read(line, Sender::Client).expect_err(&String::from_utf8_lossy(line));
         assert_eq!(fault.code(), -32700, "{fault}");
     }
     let shape: &[&[u8]] = &[
@@ -56,14 +56,14 @@ fn ambiguous_line_is_not_a_message() {
         br#"{"jsonrpc":"2.0","id":1,"method":5}"#,
     ];
     for line in shape {
-        let fault = read(line, From::Client).expect_err(&String::from_utf8_lossy(line));
+        let fault = read(line, Sender::Client).expect_err(&String::from_utf8_lossy(line));
         assert!(matches!(fault, Fault::Shape(_)), "{}: {fault}", String::from_utf8_lossy(line));
     }
 }
 
 #[test]
 fn duplicate_envelope_key_is_refused_from_both_sides() {
-    for from in [From::Client, From::Server] {
+    for from in [Sender::Client, Sender::Server] {
         let line = br#"{"jsonrpc":"2.0","id":1,"method":"a","id":2}"#;
         assert!(read(line, from).is_err());
         let escaped = br#"{"jsonrpc":"2.0","id":1,"method":"a","\u006dethod":"tools/call"}"#;
@@ -80,7 +80,7 @@ fn call_read_in_one_pass_equals_two_passes() {
     ];
     for line in taken {
         let (own_id, own_params) = call(line.as_bytes()).expect(line);
-        let Ok(Message::Request { id, method, params }) = read(line.as_bytes(), From::Client) else {
+        let Ok(Message::Request { id, method, params }) = read(line.as_bytes(), Sender::Client) else {
             panic!()
         };
         assert_eq!((&own_id, &*method), (&id, "tools/call"), "{line}");
@@ -119,7 +119,7 @@ fn invalid_call_is_left_to_the_full_reader() {
 fn request_with_too_many_values_is_refused_with_its_id() {
     let many = vec!["{}"; askfirst::json::MAX_VALUES / 16].join(",");
     let line = |head: &str, key: &str| format!(r#"{{"jsonrpc":"2.0",{head}"{key}":[{many}]}}"#);
-    for from in [From::Client, From::Caller] {
+    for from in [Sender::Client, Sender::Caller] {
         let fault = read(line(r#""id":7,"method":"ping","#, "params").as_bytes(), from).unwrap_err();
         assert_eq!((fault.code(), fault.id()), (-32600, Some(&Id::Number(7))), "{fault}");
         assert!(fault.to_string().contains("more than 200000 values"), "{fault}");
@@ -137,7 +137,7 @@ fn request_with_too_many_values_is_refused_with_its_id() {
         );
     }
     assert!(call(line(r#""id":7,"method":"tools/call","#, "params").as_bytes()).is_none());
-    assert!(read(line(r#""id":7,"#, "result").as_bytes(), From::Server).is_ok(), "results may be large");
+    assert!(read(line(r#""id":7,"#, "result").as_bytes(), Sender::Server).is_ok(), "results may be large");
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn control_character_in_a_key_is_refused_with_the_id() {
         [(r#"{"a\u0000":1}"#, false), (r#"{"_meta":{"a\n":1}}"#, false), (r#"{"a":{"b\u0000":1}}"#, true)]
     {
         let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{params}}}"#);
-        for from in [From::Client, From::Caller] {
+        for from in [Sender::Client, Sender::Caller] {
             let Err(fault) = read(line.as_bytes(), from) else {
                 assert!(is_read, "{line}");
                 continue;
             };
             assert_eq!((is_read, fault.code(), fault.id()), (false, -32602, Some(&Id::Number(7))), "{fault}");
         }
-        assert!(read(line.as_bytes(), From::Server).is_ok(), "{line}");
+        assert!(read(line.as_bytes(), Sender::Server).is_ok(), "{line}");
     }
 }

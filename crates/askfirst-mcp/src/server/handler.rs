@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::parked::{Call, ParkedCalls};
-use super::running::Running;
+use super::running::RunningCalls;
 use super::transport::Conversation;
 use super::{MAX_IN_FLIGHT, Server, results};
 use crate::elicit::{CarriedRequest, Elicit, Offer, offers};
@@ -27,7 +27,7 @@ use crate::elicit::{CarriedRequest, Elicit, Offer, offers};
 /// The server of one client.
 pub(super) struct Handler {
     tools: Arc<ApprovalToolset>,
-    running: Arc<Running>,
+    running: Arc<RunningCalls>,
     allowed: String,
     beat: Duration,
     conversation: Arc<Conversation>,

@@ -16,13 +16,15 @@ use std::time::Duration;
 
 use askfirst_runtime::ApprovalToolset;
 
-pub use running::Running;
+#[doc(hidden)]
+pub use running::RunningCalls as Running;
+pub use running::RunningCalls;
 
 use tokio::runtime::Handle;
 
 use crate::elicit::Elicit;
 use crate::http::{Front, FrontError, Peer, serve_opened};
-use crate::out::Out;
+use crate::out::LineSink;
 use handler::Handler;
 use peer::ServerPeer;
 use transport::{Conversation, Transport};
@@ -56,7 +58,7 @@ pub struct Server {
     /// The tools, behind approval. They must be built on `running`.
     pub tools: Arc<ApprovalToolset>,
     /// The tools without approval, which know the calls that are running.
-    pub running: Arc<Running>,
+    pub running: Arc<RunningCalls>,
     /// The calls that run without asking, as a text for agents. It is part of the instructions and of each refusal.
     pub allowed: String,
     /// The approver that asks the client itself, if the config names it.
@@ -107,7 +109,7 @@ impl Server {
     /// # Errors
     /// Fails if the runtime cannot be started or the listener breaks.
     pub fn serve_http(self: Arc<Self>, front: Front) -> Result<(), FrontError> {
-        let opener = move |unasked: Arc<dyn Out>, runtime: &Handle| -> std::io::Result<Arc<dyn Peer>> {
+        let opener = move |unasked: Arc<dyn LineSink>, runtime: &Handle| -> std::io::Result<Arc<dyn Peer>> {
             Ok(ServerPeer::start(&self, unasked, runtime))
         };
         serve_opened(front, Box::new(opener))

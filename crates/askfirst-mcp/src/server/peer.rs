@@ -10,7 +10,7 @@ use super::Server;
 use super::transport::{ClientReader, Transport};
 use crate::http::Peer;
 use crate::message::Id;
-use crate::out::Out;
+use crate::out::LineSink;
 
 /// A connection.
 pub(super) struct ServerPeer {
@@ -21,7 +21,7 @@ pub(super) struct ServerPeer {
 
 impl ServerPeer {
     /// Opens a connection. Messages that answer no request go to `unasked`.
-    pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn Out>, runtime: &Handle) -> Arc<Self> {
+    pub(super) fn start(server: &Arc<Server>, unasked: Arc<dyn LineSink>, runtime: &Handle) -> Arc<Self> {
         let (transport, conversation, reader) = Transport::routed(unasked, runtime, server.elicit.clone());
         let over = Arc::<AtomicBool>::default();
         let (server, ended) = (Arc::clone(server), Arc::clone(&over));
@@ -39,7 +39,7 @@ impl ServerPeer {
 }
 
 impl Peer for ServerPeer {
-    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn take(&self, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
         let reader = self.reader().ok_or(io::ErrorKind::BrokenPipe)?;
         reader.take(line, Some(to_client)).map_err(io::Error::other)
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 const MAX_NOTICES: usize = 1_000;
 
 /// A toolset that tracks its running calls.
-pub struct Running {
+pub struct RunningCalls {
     inner: Arc<dyn Toolset>,
     now: Mutex<HashSet<CallId>>,
     /// Texts for the model about what a person changed or wrote, by call.
@@ -19,7 +19,7 @@ pub struct Running {
     end: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl Running {
+impl RunningCalls {
     /// Tracks the running calls of these tools.
     #[must_use]
     pub fn new(inner: Arc<dyn Toolset>) -> Self {
@@ -50,12 +50,12 @@ impl Running {
 
 /// Marks a call as running for as long as this value lives.
 struct RunGuard<'a> {
-    running: &'a Running,
+    running: &'a RunningCalls,
     call: CallId,
 }
 
 impl<'a> RunGuard<'a> {
-    fn new(running: &'a Running, invocation: &Invocation) -> Self {
+    fn new(running: &'a RunningCalls, invocation: &Invocation) -> Self {
         let call = invocation.call.id;
         running.now.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
         if let Some(notice) = &invocation.person.notice {
@@ -76,7 +76,7 @@ impl Drop for RunGuard<'_> {
     }
 }
 
-impl Toolset for Running {
+impl Toolset for RunningCalls {
     fn tools(&self) -> Vec<ToolDefinition> {
         self.inner.tools()
     }

@@ -16,9 +16,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::MAX_IN_FLIGHT;
 use crate::elicit::Elicit;
-use crate::lines::{Lines, Next, TooLong};
-use crate::message::{From, Id, Message, read};
-use crate::out::Out;
+use crate::lines::{LineRead, Lines, TooLong};
+use crate::message::{Id, Message, Sender, read};
+use crate::out::LineSink;
 
 /// The number of messages that may wait between a thread and the server. A full queue makes the sender wait.
 const WAITING: usize = 64;
@@ -31,7 +31,7 @@ pub(super) struct ClientGone;
 /// A message for the client, with the destination of the request that it answers, if any.
 pub(super) struct OutgoingMessage {
     pub(super) line: Vec<u8>,
-    pub(super) to: Option<Arc<dyn Out>>,
+    pub(super) to: Option<Arc<dyn LineSink>>,
 }
 
 type Incoming = RxJsonRpcMessage<RoleServer>;
@@ -79,10 +79,10 @@ impl Conversation {
 
 /// The open requests, and the destinations of their answers.
 #[derive(Default)]
-struct Ids(Mutex<HashMap<Id, Option<Arc<dyn Out>>>>);
+struct Ids(Mutex<HashMap<Id, Option<Arc<dyn LineSink>>>>);
 
 impl Ids {
-    fn begin(&self, id: &Id, to: Option<&Arc<dyn Out>>) -> Result<(), &'static str> {
+    fn begin(&self, id: &Id, to: Option<&Arc<dyn LineSink>>) -> Result<(), &'static str> {
         let mut ids = self.open();
         if ids.len() >= MAX_IN_FLIGHT {
             return Err("too many requests wait for an answer");
@@ -94,15 +94,15 @@ impl Ids {
         Ok(())
     }
 
-    fn end(&self, id: &Id) -> Option<Arc<dyn Out>> {
+    fn end(&self, id: &Id) -> Option<Arc<dyn LineSink>> {
         self.open().remove(id).flatten()
     }
 
-    fn way(&self, id: &Id) -> Option<Arc<dyn Out>> {
+    fn way(&self, id: &Id) -> Option<Arc<dyn LineSink>> {
         self.open().get(id).cloned().flatten()
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<Id, Option<Arc<dyn Out>>>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<Id, Option<Arc<dyn LineSink>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,7 +125,7 @@ impl Transport {
     /// A transport that gets its messages through the reader. Answers go to the destination of their request, and all
     /// other messages to `unasked`.
     pub(super) fn routed(
-        unasked: Arc<dyn Out>,
+        unasked: Arc<dyn LineSink>,
         runtime: &Handle,
         elicit: Option<Arc<Elicit>>,
     ) -> (Self, Conversation, ClientReader) {
@@ -179,13 +179,13 @@ impl ClientReader {
         let mut lines = Lines::new(input);
         loop {
             match lines.next() {
-                Ok(Next::Line(line)) => {
+                Ok(LineRead::Line(line)) => {
                     if self.take(&line, None).is_err() {
                         return;
                     }
                 }
-                Ok(Next::End) | Err(_) => return,
-                Ok(Next::TooLong) => {
+                Ok(LineRead::End) | Err(_) => return,
+                Ok(LineRead::TooLong) => {
                     // The next bytes could be the rest of the long line, so the reader stops here.
                     let _ = self.refuse(None, None, -32600, &TooLong.to_string());
                     return;
@@ -195,11 +195,11 @@ impl ClientReader {
     }
 
     /// Handles one message. Its answer goes to `to`.
-    pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn Out>>) -> Result<(), ClientGone> {
+    pub(super) fn take(&self, line: &[u8], to: Option<&Arc<dyn LineSink>>) -> Result<(), ClientGone> {
         if line.is_empty() {
             return Ok(());
         }
-        let id = match read(line, From::Client) {
+        let id = match read(line, Sender::Client) {
             Err(fault) => return self.refuse(to, fault.id(), fault.code(), &fault.to_string()),
             Ok(Message::Request { id, .. }) => {
                 if let Err(why) = self.ids.begin(&id, to) {
@@ -244,7 +244,7 @@ impl ClientReader {
 
     fn refuse(
         &self,
-        to: Option<&Arc<dyn Out>>,
+        to: Option<&Arc<dyn LineSink>>,
         id: Option<&Id>,
         code: i32,
         why: &str,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::lines::KeptLine;
 use crate::message::Id;
-use crate::out::Out;
+use crate::out::LineSink;
 use crate::splice;
 
 /// This many bytes of a message count as one value.
@@ -33,7 +33,7 @@ pub(crate) struct ServerAnswer {
     /// The answer, unchanged.
     pub(crate) line: KeptLine,
     /// The destination of messages that arrived with the answer.
-    pub(crate) back: Arc<dyn Out>,
+    pub(crate) back: Arc<dyn LineSink>,
     /// A text for the model about what a person changed or wrote.
     pub(crate) notice: Option<String>,
 }
@@ -49,17 +49,17 @@ enum Stage {
 struct FlightState {
     /// The message as the client wrote it.
     line: KeptLine,
-    to_server: Arc<dyn Out>,
+    to_server: Arc<dyn LineSink>,
     stage: Stage,
     notice: Option<String>,
-    answer: Option<(KeptLine, Arc<dyn Out>)>,
+    answer: Option<(KeptLine, Arc<dyn LineSink>)>,
     says: CallStatus,
     /// The reason why no answer will come.
     failed: Option<String>,
 }
 
 impl Flight {
-    pub(crate) fn new(line: KeptLine, args: &Args, to_server: Arc<dyn Out>) -> Self {
+    pub(crate) fn new(line: KeptLine, args: &Args, to_server: Arc<dyn LineSink>) -> Self {
         let weight = count_object(args) + line.len() / BYTES;
         let state = FlightState {
             line,
@@ -76,7 +76,7 @@ impl Flight {
 
     /// Continues the call under a new id and destination, after the client repeated it. Returns false if the call was
     /// already sent or withdrawn.
-    pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn Out>) -> bool {
+    pub(crate) fn again(&self, id: &Id, meta: Option<&Value>, to_server: Arc<dyn LineSink>) -> bool {
         let mut state = self.state();
         let line = splice::with_id(&state.line, &id.json().to_string());
         let line = line.and_then(|line| match meta {
@@ -97,7 +97,7 @@ impl Flight {
     }
 
     /// Stores the server's answer.
-    pub(crate) fn answer(&self, line: KeptLine, says: CallStatus, back: Arc<dyn Out>) {
+    pub(crate) fn answer(&self, line: KeptLine, says: CallStatus, back: Arc<dyn LineSink>) {
         let mut state = self.state();
         (state.answer, state.says) = (Some((line, back)), says);
     }
@@ -151,7 +151,11 @@ impl Flight {
     }
 
     /// Returns the message and its destination, and marks the call as sent.
-    fn depart(&self, args: &Args, notice: Option<String>) -> Result<(KeptLine, Arc<dyn Out>), ToolError> {
+    fn depart(
+        &self,
+        args: &Args,
+        notice: Option<String>,
+    ) -> Result<(KeptLine, Arc<dyn LineSink>), ToolError> {
         let mut state = self.state();
         if state.stage == Stage::Withdrawn {
             return Err(ToolError::Failed("the call was canceled before it was sent".to_owned()));

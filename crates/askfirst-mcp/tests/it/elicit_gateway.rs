@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askfirst::{FunctionToolset, Mode};
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_mcp::{Connection, Gateway, Pins, Setup};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
@@ -45,8 +45,8 @@ impl Between {
             tell: Box::new(|_| {}),
         };
         let gateway = Gateway::asking(setup, Some(elicit));
-        let ways = Ways::lines(Box::new(to_client), Box::new(to_server));
-        let (one, other, back) = (gateway.link(), ways.clone(), ways);
+        let connection = Connection::lines(Box::new(to_client), Box::new(to_server));
+        let (one, other, back) = (gateway.link(), connection.clone(), connection);
         let link = Arc::clone(&one);
         std::thread::spawn(move || one.serve_client(&other, BufReader::new(from_client)));
         std::thread::spawn(move || link.serve_server(&back, BufReader::new(from_server)));

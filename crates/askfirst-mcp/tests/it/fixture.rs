@@ -12,7 +12,7 @@ use askfirst::{
     Approval, ApprovalDecision, Args, Because, Case, Cause, FunctionToolset, Mode, Policy, Rules,
     SandboxStatus, ToolEntry,
 };
-use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_mcp::{Connection, Gateway, Pins, Setup};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
@@ -138,10 +138,10 @@ impl Desk {
             tell: Box::new(move |text| heard.lock().unwrap().push(text.to_owned())),
         };
         let gateway = Gateway::new(setup);
-        let ways = Ways::lines(Box::new(to_client), Box::new(to_server));
-        let (one, other) = (gateway.link(), ways.clone());
+        let connection = Connection::lines(Box::new(to_client), Box::new(to_server));
+        let (one, other) = (gateway.link(), connection.clone());
         let link = Arc::clone(&one);
-        std::thread::spawn(move || one.serve_client(&ways, BufReader::new(from_client)));
+        std::thread::spawn(move || one.serve_client(&connection, BufReader::new(from_client)));
         std::thread::spawn(move || link.serve_server(&other, BufReader::new(from_server)));
         Self {
             client_out: Some(client_out),

@@ -13,7 +13,7 @@ use askfirst::{
     ToolError, Toolset,
 };
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::server::{Running, ServeError, Server};
+use askfirst_mcp::server::{RunningCalls, ServeError, Server};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ impl Shop {
         let rules =
             [rule("free", Approval::None), rule("slow", Approval::None), rule("never", Approval::Deny)];
         let policy = Policy::new(Rules::new(None, rules).unwrap()).with_sandbox(SandboxStatus::Settled);
-        let running = Arc::new(Running::new(Arc::clone(&tools) as _));
+        let running = Arc::new(RunningCalls::new(Arc::clone(&tools) as _));
         let gated = ApprovalToolset::new(Arc::clone(&running), controller, policy)
             .recorder(Arc::clone(&notes) as _)
             .clock(clock);

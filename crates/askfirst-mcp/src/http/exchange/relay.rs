@@ -15,8 +15,8 @@ use crate::http::reply::{Client, is_json, is_stream};
 use crate::http::sse::{self, Splitter, SseEvent};
 use crate::http::target::{ANSWER, TargetError, cause};
 use crate::lines::MAX_LINE;
-use crate::message::{From, Message, read};
-use crate::out::Ways;
+use crate::message::{Message, Sender, read};
+use crate::out::Connection;
 
 impl Exchange {
     /// Relays a stream of events until it ends or the client leaves.
@@ -94,7 +94,7 @@ impl Exchange {
         let Some(data) = event.data.as_deref().filter(|data| !data.is_empty()) else {
             return self.client.send(event.raw).await;
         };
-        let message = read(data, From::Server);
+        let message = read(data, Sender::Server);
         if event.kind.is_some() {
             // Some clients check the type of an event and some do not. They must agree on whether it is a message.
             if message.is_ok() {
@@ -107,7 +107,7 @@ impl Exchange {
             Ok(Message::Response { id, .. }) => id.is_some() && *id == self.id,
             Ok(Message::Request { .. } | Message::Notification { .. }) | Err(_) => false,
         };
-        if !matches!(self.link.from_server(&self.ways, data.into()), Ok(Delivery::Passed)) {
+        if !matches!(self.link.from_server(&self.connection, data.into()), Ok(Delivery::Passed)) {
             return;
         }
         let Some(line) = self.answer().await else { return };
@@ -121,7 +121,7 @@ impl Exchange {
 pub(super) async fn take_aside(
     proxy: &Proxy,
     link: &Arc<Link>,
-    ways: &Ways,
+    connection: &Connection,
     headers: HeaderMap,
     line: Vec<u8>,
 ) -> Result<(), String> {
@@ -142,8 +142,8 @@ pub(super) async fn take_aside(
         splitter.push(&data).map_err(|e| e.to_string())?;
         while let Some(event) = splitter.next().map_err(|e| e.to_string())? {
             let data = event.data.unwrap_or_default();
-            let answers = matches!(read(&data, From::Server), Ok(Message::Response { .. }));
-            link.from_server(ways, data[..].into()).map_err(|e| e.to_string())?;
+            let answers = matches!(read(&data, Sender::Server), Ok(Message::Response { .. }));
+            link.from_server(connection, data[..].into()).map_err(|e| e.to_string())?;
             if answers {
                 return Ok(());
             }
@@ -152,9 +152,9 @@ pub(super) async fn take_aside(
     if streams {
         return Err("no answer".to_owned());
     }
-    match read(&whole, From::Server) {
+    match read(&whole, Sender::Server) {
         Ok(Message::Response { id: Some(_), .. }) => {
-            link.from_server(ways, whole[..].into()).map(drop).map_err(|e| e.to_string())
+            link.from_server(connection, whole[..].into()).map(drop).map_err(|e| e.to_string())
         }
         Ok(_) | Err(_) => Err("no answer".to_owned()),
     }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Core, FromPart, MAX_RESOURCES, Merge};
 use crate::http::peer::Peer;
-use crate::message::{From, Id, Message, read};
-use crate::out::Out;
+use crate::message::{Id, Message, Sender, read};
+use crate::out::LineSink;
 
 /// How long the slowest server may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,7 +50,7 @@ pub(super) struct Gather {
     id: Id,
     core: Arc<Core>,
     parts: Vec<(String, Arc<dyn Peer>)>,
-    to_client: Arc<dyn Out>,
+    to_client: Arc<dyn LineSink>,
     runtime: tokio::runtime::Handle,
     state: Mutex<GatherState>,
     myself: Weak<Gather>,
@@ -68,7 +68,7 @@ struct GatherState {
 }
 
 impl Gather {
-    pub(super) fn new(what: RequestKind, id: Id, merge: &Merge, to_client: &Arc<dyn Out>) -> Arc<Self> {
+    pub(super) fn new(what: RequestKind, id: Id, merge: &Merge, to_client: &Arc<dyn LineSink>) -> Arc<Self> {
         let parts: Vec<_> =
             merge.parts.iter().map(|part| (part.name.clone(), Arc::clone(&part.peer))).collect();
         let count = parts.len();
@@ -109,9 +109,9 @@ impl Gather {
 
     fn ask(&self, part: usize, line: &[u8]) {
         let (Some((_, peer)), Some(myself)) = (self.parts.get(part), self.myself.upgrade()) else { return };
-        let answer: Arc<dyn Out> = Arc::new(AnswerSink { gather: myself, part });
+        let answer: Arc<dyn LineSink> = Arc::new(AnswerSink { gather: myself, part });
         let besides = FromPart { core: Arc::clone(&self.core), part, to_client: answer };
-        if peer.take(&(Arc::new(besides) as Arc<dyn Out>), line).is_err() {
+        if peer.take(&(Arc::new(besides) as Arc<dyn LineSink>), line).is_err() {
             self.answered(part, None);
         }
     }
@@ -320,9 +320,9 @@ struct AnswerSink {
     part: usize,
 }
 
-impl Out for AnswerSink {
+impl LineSink for AnswerSink {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        match read(line, From::Server) {
+        match read(line, Sender::Server) {
             Ok(Message::Response { result, .. }) => {
                 let result =
                     result.and_then(|result| askfirst::json::parse_object(result.get().as_bytes()).ok());

@@ -16,8 +16,8 @@ use tokio::runtime::Handle;
 use self::gather::{Gather, RequestKind};
 use super::peer::{Backend, Peer};
 use crate::gateway::{MAX_IN_FLIGHT, refuse};
-use crate::message::{From, Id, Message, read};
-use crate::out::Out;
+use crate::message::{Id, Message, Sender, read};
+use crate::out::LineSink;
 use crate::splice;
 
 /// The largest number of resources that are remembered with their server.
@@ -39,7 +39,7 @@ struct MergedServer {
 
 /// The state that all servers share.
 struct Core {
-    unasked: Arc<dyn Out>,
+    unasked: Arc<dyn LineSink>,
     known: Mutex<MergeState>,
 }
 
@@ -69,7 +69,7 @@ struct FromPart {
     core: Arc<Core>,
     part: usize,
     /// The request that the server answers, or the stream for messages that answer no request.
-    to_client: Arc<dyn Out>,
+    to_client: Arc<dyn LineSink>,
 }
 
 impl FromPart {
@@ -104,7 +104,7 @@ impl FromPart {
 
     /// Translates a message that is not an answer. Returns `None` if the client gets nothing.
     fn translated(&self, line: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        match read(line, From::Server) {
+        match read(line, Sender::Server) {
             Ok(Message::Request { id, .. }) => self.renamed(&id, line),
             Ok(Message::Notification { method, params }) if method == CANCELLED => {
                 Ok(self.taken_back(params))
@@ -114,9 +114,9 @@ impl FromPart {
     }
 }
 
-impl Out for FromPart {
+impl LineSink for FromPart {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        if let Ok(Message::Response { id, .. }) = read(line, From::Server) {
+        if let Ok(Message::Response { id, .. }) = read(line, Sender::Server) {
             if let Some(id) = id {
                 self.core.known().sent.remove(&id);
             }
@@ -137,7 +137,7 @@ impl Out for FromPart {
 impl Merge {
     pub(crate) fn open(
         backends: &[Backend],
-        unasked: Arc<dyn Out>,
+        unasked: Arc<dyn LineSink>,
         runtime: &Handle,
     ) -> io::Result<Arc<Self>> {
         let core = Arc::new(Core { unasked, known: Mutex::default() });
@@ -153,17 +153,23 @@ impl Merge {
     }
 
     /// Sends a request to one server, with the name as that server knows it.
-    fn to_part(&self, part: usize, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn to_part(&self, part: usize, id: Id, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
         let Some(MergedServer { peer, .. }) = self.parts.get(part) else { return Ok(()) };
         if self.core.known().sent.insert(id.clone(), part).is_some() {
             return refuse(&**to_client, Some(&id), -32600, "the id is in use");
         }
         let back = FromPart { core: Arc::clone(&self.core), part, to_client: Arc::clone(to_client) };
-        peer.take(&(Arc::new(back) as Arc<dyn Out>), line)
+        peer.take(&(Arc::new(back) as Arc<dyn LineSink>), line)
     }
 
     /// Sends a request to all servers and merges their answers.
-    fn to_all(&self, what: RequestKind, id: Id, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn to_all(
+        &self,
+        what: RequestKind,
+        id: Id,
+        to_client: &Arc<dyn LineSink>,
+        line: &[u8],
+    ) -> io::Result<()> {
         let gather = Gather::new(what, id, self, to_client);
         gather.begin(line);
         Ok(())
@@ -194,7 +200,7 @@ impl Merge {
         id: Id,
         method: &str,
         params: Option<&RawValue>,
-        to_client: &Arc<dyn Out>,
+        to_client: &Arc<dyn LineSink>,
         line: &[u8],
     ) -> io::Result<()> {
         let no = |code, why: &str| refuse(&**to_client, Some(&id), code, why);
@@ -234,7 +240,7 @@ impl Merge {
         }
     }
 
-    fn complete(&self, id: Id, given: &Value, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn complete(&self, id: Id, given: &Value, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
         let of = given.get("ref");
         let text = |key: &str| of.and_then(|of| of.get(key)).and_then(Value::as_str);
         let (part, line) = match (text("name"), text("uri")) {
@@ -256,7 +262,7 @@ impl Merge {
         &self,
         method: &str,
         params: Option<&RawValue>,
-        to_client: &Arc<dyn Out>,
+        to_client: &Arc<dyn LineSink>,
         line: &[u8],
     ) -> io::Result<()> {
         let given: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
@@ -277,11 +283,11 @@ impl Merge {
 }
 
 impl Peer for Merge {
-    fn take(&self, to_client: &Arc<dyn Out>, line: &[u8]) -> io::Result<()> {
+    fn take(&self, to_client: &Arc<dyn LineSink>, line: &[u8]) -> io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
-        match read(line, From::Client) {
+        match read(line, Sender::Client) {
             Err(fault) => refuse(&**to_client, fault.id(), fault.code(), &fault.to_string()),
             Ok(Message::Request { id, method, params }) => self.request(id, &method, params, to_client, line),
             Ok(Message::Notification { method, params }) => {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::message::{From, read};
+use crate::message::{Sender, read};
 
 fn headers(list: &[(&str, &str)]) -> HeaderMap {
     let mut map = HeaderMap::new();
@@ -16,7 +16,7 @@ fn headers(list: &[(&str, &str)]) -> HeaderMap {
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
 
 fn checked(list: &[(&str, &str)], body: &str) -> Result<(), Mismatch> {
-    check(&headers(list), &read(body.as_bytes(), From::Client).unwrap())
+    check(&headers(list), &read(body.as_bytes(), Sender::Client).unwrap())
 }
 
 #[test]
