@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::{Mode, SandboxStatus};
 use askfirst_config::{LoadOptions, Places, load};
-use askfirst_mcp::{Gateway, Pins, Setup, Ways};
+use askfirst_mcp::{Connection, Gateway, Pins, Setup};
 use askfirst_runtime::Session;
 
 fn main() -> anyhow::Result<()> {
@@ -35,14 +35,14 @@ fn main() -> anyhow::Result<()> {
     });
     let to_server = server.stdin.take().context("the server has no input")?;
     let from_server = server.stdout.take().context("the server has no output")?;
-    let ways = Ways::lines(Box::new(std::io::stdout()), Box::new(to_server));
+    let connection = Connection::lines(Box::new(std::io::stdout()), Box::new(to_server));
     let link = gateway.link();
-    let (client, client_ways) = (Arc::clone(&link), ways.clone());
+    let (client, client_ways) = (Arc::clone(&link), connection.clone());
     std::thread::spawn(move || {
         client.serve_client(&client_ways, std::io::stdin());
         client_ways.close_server();
     });
-    link.serve_server(&ways, from_server);
+    link.serve_server(&connection, from_server);
     server.wait()?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::Mode;
 use askfirst_config::{LoadOptions, Places, load};
-use askfirst_mcp::server::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, RunningCalls, Server};
 use askfirst_runtime::Session;
 
 fn main() -> anyhow::Result<()> {
@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<()> {
         .mode(Mode::Strict)
         .log_in(state)
         .wrap_tools(|tools, _| {
-            let tools = Arc::new(Running::new(tools));
+            let tools = Arc::new(RunningCalls::new(tools));
             running = Some(Arc::clone(&tools));
             tools
         })
