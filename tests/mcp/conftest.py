@@ -55,7 +55,7 @@ class Place:
         self.config("{}")
 
     def config(self, tools):
-        """Writes the config; what it does not name is refused, because nobody can be asked here."""
+        """Writes the config. askfirst refuses tools that it does not name, because it can ask no one here."""
         text = f"version: 1\nledger: {{ path: ./record.jsonl }}\ntools: {tools}\n"
         (self.folder / "c.yaml").write_text(text)
 

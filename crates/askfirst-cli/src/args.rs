@@ -279,7 +279,7 @@ pub enum Command {
         #[command(flatten)]
         mode: ModeFlags,
         /// Ask these approvers, in this order
-        #[arg(long, value_name = "WAY", value_delimiter = ',', default_value = "terminal")]
+        #[arg(long, value_name = "APPROVER", value_delimiter = ',', default_value = "terminal")]
         ask_by: Vec<ApproverChoice>,
     },
     /// Answer the requests of gateways and servers that have no terminal

@@ -9,7 +9,7 @@ use askfirst_config::{AskBy, Config, DEFAULT_PREVIEW_LINES, McpServer};
 use askfirst_display::redact::secret_env;
 use askfirst_mcp::elicit::Elicit;
 use askfirst_runtime::in_turn::InTurn;
-use askfirst_runtime::session::Opening;
+use askfirst_runtime::session::ApproverContext;
 use askfirst_runtime::watch::{self, DisplaySettings, WatchApprover};
 
 use crate::args::ApproverChoice;
@@ -52,7 +52,7 @@ pub struct Approvers {
 pub fn by(
     ways: &[AskBy],
     asker: &Asker<'_>,
-    opening: &Opening<'_>,
+    context: &ApproverContext<'_>,
     terminal: Arc<dyn Approver>,
 ) -> Approvers {
     let watch = || -> Arc<dyn Approver> {
@@ -60,15 +60,15 @@ pub fn by(
         let session = watch::Asker {
             door: asker.front_end.to_owned(),
             name: asker.name.to_owned(),
-            session: opening.id.to_owned(),
+            session: context.id.to_owned(),
             folder,
         };
-        let tools = Arc::clone(opening.tools);
+        let tools = Arc::clone(context.tools);
         let takes = move |tool: &str| tools.definition(tool).map(|tool| tool.input_schema);
-        Arc::new(WatchApprover::new(asker.state, session, look(opening.config), takes))
+        Arc::new(WatchApprover::new(asker.state, session, look(context.config), takes))
     };
     let ways = if ways.is_empty() { &[AskBy::Terminal] } else { ways };
-    let elicit = || Elicit::new(Arc::clone(opening.redactor), Arc::clone(opening.clock));
+    let elicit = || Elicit::new(Arc::clone(context.redactor), Arc::clone(context.clock));
     let elicit = ways.contains(&AskBy::Elicitation).then(elicit);
     let approvers = ways.iter().flat_map(|way| match way {
         AskBy::Terminal => vec![Arc::clone(&terminal), watch()],

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use args::{Cli, Command, Gateway, McpCommand, MemoryCommand, Shell};
-use askfirst_mcp::clients::Way;
+use askfirst_mcp::clients::Direction;
 use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{
@@ -55,9 +55,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         }
         Command::Tools => tools::tools(common),
         Command::Effective => effective::effective(common),
-        Command::Mcp { command: Some(McpCommand::Wrap(what)), .. } => wrap::rewrite(common, &what, Way::Wrap),
+        Command::Mcp { command: Some(McpCommand::Wrap(what)), .. } => {
+            wrap::rewrite(common, &what, Direction::Wrap)
+        }
         Command::Mcp { command: Some(McpCommand::Unwrap(what)), .. } => {
-            wrap::rewrite(common, &what, Way::Unwrap)
+            wrap::rewrite(common, &what, Direction::Unwrap)
         }
         Command::Mcp { command: None, gateway } => {
             let Gateway { name, flags, command, server } = *gateway;

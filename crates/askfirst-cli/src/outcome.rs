@@ -46,13 +46,13 @@ const SUBJECTS: [&str; 5] = ["command", "argv", "path", "file_path", "url"];
 const MAX_SUBJECT: usize = 200;
 
 /// Summarizes a call, without its secrets.
-pub fn what(call: &ApprovalContext, redactor: &Redactor) -> String {
+pub fn summary_of(call: &ApprovalContext, redactor: &Redactor) -> String {
     let tool = redactor.text(&call.tool_name, Mark::Screen).left;
-    what_without_secrets(&tool, redactor.args(&call.args, Mark::Screen).left)
+    summary_without_secrets(&tool, redactor.args(&call.args, Mark::Screen).left)
 }
 
 /// Summarizes a call whose secrets are already hidden: its command or path first.
-pub fn what_without_secrets(tool: &str, mut args: Args) -> String {
+pub fn summary_without_secrets(tool: &str, mut args: Args) -> String {
     let subject = SUBJECTS.iter().find_map(|key| args.remove_entry(*key));
     let subject = subject.map(|(key, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -85,7 +85,7 @@ pub fn print(outcome: &Outcome, summary: &CallSummary, redactor: &Redactor, json
         return exit;
     }
     if let Some(call) = &summary.edited {
-        crate::print::err(&format!("edited: {}", what(call, redactor)));
+        crate::print::err(&format!("edited: {}", summary_of(call, redactor)));
     }
     match outcome {
         Outcome::Done(result) => print_result(result),

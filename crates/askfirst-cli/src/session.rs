@@ -12,7 +12,7 @@ use askfirst::record::Record;
 use askfirst::{Approval, Cause, Mode, Toolset};
 use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, load};
 use askfirst_display::Choice;
-use askfirst_runtime::session::{OpenError, Opening, Session, SessionBuilder};
+use askfirst_runtime::session::{ApproverContext, OpenError, Session, SessionBuilder};
 use askfirst_runtime::sessions::{self, Listening};
 use askfirst_runtime::tools::catalog::warnings;
 use askfirst_terminal::{Notify, Options, Schemas, Style, TerminalApprover};
@@ -71,7 +71,7 @@ pub fn open(
     common: &Common,
     mode: ModeFlags,
     state: &Path,
-    ask: impl FnOnce(Opening<'_>, Arc<dyn Approver>) -> Arc<dyn Approver>,
+    ask: impl FnOnce(ApproverContext<'_>, Arc<dyn Approver>) -> Arc<dyn Approver>,
 ) -> anyhow::Result<Session> {
     // With a handler, a limit on the size of files is an error of the write. Without one, it ends the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle signals")?;
@@ -80,9 +80,9 @@ pub fn open(
         (false, true) => Mode::Strict,
         (false, false) => Mode::Interactive,
     };
-    let approver = |opening: Opening<'_>| -> Arc<dyn Approver> {
-        let terminal = terminal(&opening, front_end, common);
-        Arc::new(HintingApprover { inner: ask(opening, terminal), hinted: Arc::default() })
+    let approver = |context: ApproverContext<'_>| -> Arc<dyn Approver> {
+        let terminal = terminal(&context, front_end, common);
+        Arc::new(HintingApprover { inner: ask(context, terminal), hinted: Arc::default() })
     };
     let opened = builder.front_end(front_end.name).mode(mode).log_in(state).approver(approver).open();
     let session = opened.map_err(cannot_open)?;
@@ -143,16 +143,16 @@ impl Approver for HintingApprover {
 }
 
 /// Returns the approver for the terminal of this process.
-fn terminal(opening: &Opening<'_>, front_end: &FrontEnd, common: &Common) -> Arc<dyn Approver> {
+fn terminal(context: &ApproverContext<'_>, front_end: &FrontEnd, common: &Common) -> Arc<dyn Approver> {
     let options = Options {
-        notify: notify(opening.config.main.notify),
+        notify: notify(context.config.main.notify),
         front_end: front_end.name.to_owned(),
         withheld: front_end.withheld.to_vec(),
         style: if common.plain { Style::Plain } else { Style::of_environment() },
-        preview_lines: opening.config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
-        redactor: Arc::clone(opening.redactor),
+        preview_lines: context.config.main.preview_lines.unwrap_or(DEFAULT_PREVIEW_LINES),
+        redactor: Arc::clone(context.redactor),
     };
-    let tools = Arc::clone(opening.tools);
+    let tools = Arc::clone(context.tools);
     let schemas = Schemas::new(move |tool| tools.definition(tool).map(|tool| tool.input_schema));
     Arc::new(TerminalApprover::new(options).with_schemas(schemas))
 }

@@ -49,15 +49,15 @@ fn decide_input(output: &mut impl Write, writer: &mut LineWriter<'_>) -> anyhow:
     for number in 1.. {
         line.clear();
         let read = read_line(&mut input, &mut line).context("cannot read standard input")?;
-        if read == Read::End {
+        if read == InputLine::End {
             break;
         }
-        if line.iter().all(u8::is_ascii_whitespace) && read == Read::Line {
+        if line.iter().all(u8::is_ascii_whitespace) && read == InputLine::Line {
             continue;
         }
         let call = match read {
-            Read::Line => parse(&line),
-            Read::TooLong | Read::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
+            InputLine::Line => parse(&line),
+            InputLine::TooLong | InputLine::End => Err(format!("longer than {} MiB", MAX_LINE >> 20)),
         };
         answer(call, number, output, writer).context("cannot write standard output")?;
         // A caller that sent half a line may be waiting for the answer to the previous line.
@@ -185,14 +185,14 @@ fn read(line: &[u8]) -> Result<(Value, ApprovalContext), String> {
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
-pub enum Read {
+pub enum InputLine {
     Line,
     TooLong,
     End,
 }
 
 /// Reads a line, and never keeps more than the limit in memory.
-pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
+pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<InputLine> {
     let mut any = false;
     let mut too_long = false;
     loop {
@@ -202,8 +202,8 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Resul
             Err(e) => return Err(e),
         };
         if buffer.is_empty() {
-            let end = if any { Read::Line } else { Read::End };
-            return Ok(if too_long { Read::TooLong } else { end });
+            let end = if any { InputLine::Line } else { InputLine::End };
+            return Ok(if too_long { InputLine::TooLong } else { end });
         }
         any = true;
         let newline = buffer.iter().position(|byte| *byte == b'\n');
@@ -216,7 +216,7 @@ pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Resul
         }
         input.consume(take);
         if newline.is_some() {
-            return Ok(if too_long { Read::TooLong } else { Read::Line });
+            return Ok(if too_long { InputLine::TooLong } else { InputLine::Line });
         }
     }
 }

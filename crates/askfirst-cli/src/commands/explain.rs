@@ -97,7 +97,7 @@ fn print_looked_at(explanation: &Explanation) {
             RuleLayer::Main => "",
             RuleLayer::Floor => " (can only make it stricter)",
         };
-        let says = looked.approval.map_or("the tool's own view", |approval| approval.as_str());
+        let says = looked.approval.map_or("the tool's own assessment", |approval| approval.as_str());
         out(&format!("  {:<9}{}{layer}: {says} - {found}", "rule", looked.rule.place()));
     }
 }
@@ -147,7 +147,7 @@ fn print_command(explanation: &Explanation, assessment: &Assessment, command: &V
         }
     }
     out("");
-    let decided = explanation.because.iter().filter(|because| &*because.rule != "tool's own view");
+    let decided = explanation.because.iter().filter(|because| &*because.rule != "tool's own assessment");
     for (at, because) in decided.enumerate() {
         wrapped(&format!("  {:<9}", if at == 0 { "decided" } else { "and" }), &because.to_string());
     }

@@ -24,7 +24,7 @@ use crate::commands::run::line::layout;
 use crate::exit::Exit;
 use crate::print::{counted, err, is_read_for, out};
 use crate::session::read_config;
-use row::{LogRow, LogRows, Newest, short};
+use row::{LogRow, LogRows, NewestRows, short};
 
 /// How many calls or entries are listed if no flag says otherwise.
 const LAST: usize = 20;
@@ -120,8 +120,8 @@ struct Printer {
     format: Format,
     filter: Filter,
     rows: LogRows,
-    newest_rows: Newest<LogRow>,
-    newest_entries: Newest<Value>,
+    newest_rows: NewestRows<LogRow>,
+    newest_entries: NewestRows<Value>,
 }
 
 impl Printer {
@@ -140,7 +140,7 @@ impl Printer {
     }
 
     fn of(format: Format, filter: Filter, last: Option<usize>) -> Self {
-        let (newest_rows, newest_entries) = (Newest::new(last), Newest::new(last));
+        let (newest_rows, newest_entries) = (NewestRows::new(last), NewestRows::new(last));
         Self { format, filter, rows: LogRows::default(), newest_rows, newest_entries }
     }
 
@@ -191,7 +191,7 @@ impl Printer {
     fn print(&mut self, row: &LogRow) {
         let Format::Rows { header } = &mut self.format else { return crate::print::csv(&csv::row(row)) };
         let (date, time) = row.until.split_once('T').unwrap_or(("", &row.until));
-        let about = format!("{date} UTC  {}", who(row.start.as_deref()));
+        let about = format!("{date} UTC  {}", session_starter(row.start.as_deref()));
         if *header != about {
             out(&about);
             *header = about;
@@ -209,7 +209,7 @@ fn columns() -> Option<usize> {
 }
 
 /// Names the user, the host, the front end and the terminal of a session.
-fn who(start: Option<&SessionRecord>) -> String {
+fn session_starter(start: Option<&SessionRecord>) -> String {
     let Some(start) = start else { return "a session whose start is not in the log".to_owned() };
     let origin = start.origin.as_ref();
     let user = origin.map(|origin| format!("{origin}, ")).unwrap_or_default();

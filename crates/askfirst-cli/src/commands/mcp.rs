@@ -15,10 +15,10 @@ use anyhow::Context;
 use askfirst::Policy;
 use askfirst_config::{Config, McpServer, Places, Upstream};
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::{Gateway, Pins, Setup, Ways, widen};
+use askfirst_mcp::{Connection, Gateway, Pins, Setup, widen};
 use askfirst_runtime::Session;
 use askfirst_runtime::sandbox::release_code_pages;
-use askfirst_runtime::session::Opening;
+use askfirst_runtime::session::ApproverContext;
 use askfirst_runtime::sessions::Listening;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -201,18 +201,18 @@ fn serve(
     let gateway = opened.gateway(server)?;
     let to_server = child.stdin.take().context("the server has no input")?;
     let from_server = child.stdout.take().context("the server has no output")?;
-    let ways = Ways::lines(Box::new(std::io::stdout()), Box::new(to_server));
+    let connection = Connection::lines(Box::new(std::io::stdout()), Box::new(to_server));
     widen(std::io::stdin());
     widen(std::io::stdout());
     let (ends, ended) = channel();
     let link = gateway.link();
-    let (at_client, client_ways, client_ends) = (Arc::clone(&link), ways.clone(), ends.clone());
+    let (at_client, client_ways, client_ends) = (Arc::clone(&link), connection.clone(), ends.clone());
     std::thread::spawn(move || {
         at_client.serve_client(&client_ways, std::io::stdin());
         client_ways.close_server();
         let _ = client_ends.send(Side::Client);
     });
-    let server_ways = ways.clone();
+    let server_ways = connection.clone();
     std::thread::spawn(move || {
         link.serve_server(&server_ways, from_server);
         let _ = ends.send(Side::Server);
@@ -221,7 +221,7 @@ fn serve(
     release_code_pages();
     for beat in 1.. {
         match ended.recv_timeout(BEAT) {
-            Err(RecvTimeoutError::Timeout) if hangs(&ways) => {
+            Err(RecvTimeoutError::Timeout) if hangs(&connection) => {
                 err("askfirst: ended the server: it stopped reading its input");
                 // The client notices the end of the server.
                 child.kill()?;
@@ -240,8 +240,8 @@ fn serve(
 }
 
 /// Whether the server has not read its input for too long, or for a while after the client has left.
-fn hangs(ways: &Ways) -> bool {
-    ways.stuck().is_some_and(|stuck| stuck > HUNG || (stuck > PATIENCE && client_is_gone()))
+fn hangs(connection: &Connection) -> bool {
+    connection.stuck().is_some_and(|stuck| stuck > HUNG || (stuck > PATIENCE && client_is_gone()))
 }
 
 /// Whether the client has closed its stream, even if not all of it was read.
@@ -271,8 +271,8 @@ impl GatewaySession {
         let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
         let (mut elicit, mut known) = (None, None);
         let asker = Asker { front_end: "mcp", name: &names.join(", "), state: &state };
-        let ask = |opening: Opening<'_>, terminal| {
-            let asked = asking::by(&asking::common(servers), &asker, &opening, terminal);
+        let ask = |context: ApproverContext<'_>, terminal| {
+            let asked = asking::by(&asking::common(servers), &asker, &context, terminal);
             elicit = asked.elicit;
             asked.approver
         };

@@ -20,7 +20,7 @@ use askfirst_runtime::tools::catalog::redactor;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
-use crate::commands::decide::{Read, parse, read_line};
+use crate::commands::decide::{InputLine, parse, read_line};
 use crate::exit::Exit;
 use crate::session::{FrontEnd, end_commands, ended_by, listen, open, read_config};
 use live::{Audience, CallSummary, LiveRows};
@@ -213,10 +213,10 @@ fn lines_of(mut input: Box<dyn BufRead + Send>) -> Receiver<Item> {
         for number in 1.. {
             line.clear();
             let call = match read_line(&mut input, &mut line) {
-                Ok(Read::End) => break,
-                Ok(Read::TooLong) => Err("the line is too long".to_owned()),
-                Ok(Read::Line) if line.iter().all(u8::is_ascii_whitespace) => continue,
-                Ok(Read::Line) => parse(&line),
+                Ok(InputLine::End) => break,
+                Ok(InputLine::TooLong) => Err("the line is too long".to_owned()),
+                Ok(InputLine::Line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+                Ok(InputLine::Line) => parse(&line),
                 Err(e) => Err(format!("cannot read the input: {e}")),
             };
             let broken = call.as_ref().is_err_and(|why| why.starts_with("cannot read the input"));

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use askfirst::Approval;
 use askfirst_config::{AskBy, Config, PathMode, Places};
-use askfirst_mcp::server::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, RunningCalls, Server};
 use askfirst_runtime::Session;
-use askfirst_runtime::session::Opening;
+use askfirst_runtime::session::ApproverContext;
 
 use crate::args::{ApproverChoice, Common, ListenFlags, ModeFlags};
 use crate::asking::{self, Asker};
@@ -27,14 +27,14 @@ pub fn serve(
     let ways: Vec<AskBy> = ask_by.iter().map(|way| asking::of(*way)).collect();
     let (mut elicit, mut running) = (None, None);
     let asker = Asker { front_end: "serve", name: "", state: &state };
-    let ask = |opening: Opening<'_>, terminal| {
-        let asked = asking::by(&ways, &asker, &opening, terminal);
+    let ask = |context: ApproverContext<'_>, terminal| {
+        let asked = asking::by(&ways, &asker, &context, terminal);
         elicit = asked.elicit;
         asked.approver
     };
     let builder = Session::builder(read_config(common)?).wrap_tools(|tools, launcher| {
         let launcher = Arc::clone(launcher);
-        let tools = Arc::new(Running::new(tools).ended_by(move || launcher.stop()));
+        let tools = Arc::new(RunningCalls::new(tools).ended_by(move || launcher.stop()));
         running = Some(Arc::clone(&tools));
         tools
     });

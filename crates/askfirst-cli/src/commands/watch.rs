@@ -8,7 +8,7 @@ use askfirst::ports::Approver;
 use askfirst_config::Places;
 use askfirst_display::escape::escaped;
 use askfirst_display::redact::Redactor;
-use askfirst_runtime::watch::{Desk, DisplaySettings, Left, Takes};
+use askfirst_runtime::watch::{Desk, DisplaySettings, ToolSchemas, WatchEnd};
 use askfirst_terminal::{Options, Schemas, Style, TerminalApprover};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,12 +20,12 @@ use crate::session::notify;
 
 /// Answers requests until a signal arrives or the terminal is closed.
 pub fn watch(common: &Common) -> anyhow::Result<Exit> {
-    if TerminalApprover::somebody() == Audience::Absent {
+    if TerminalApprover::audience() == Audience::Absent {
         err("error: no terminal to ask on");
         return Ok(Exit::NoOne);
     }
     let desk = Desk::open(&Places::from_env().state)?;
-    let leaving = desk.leaving();
+    let stop_handle = desk.stop_handle();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot handle signals")?;
     std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
@@ -33,7 +33,7 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
                 askfirst_terminal::restore_terminals();
                 std::process::exit(128 + signal);
             }
-            leaving.leave();
+            stop_handle.stop();
         }
     })?;
     err("askfirst: waiting for requests; press Ctrl-C to stop");
@@ -43,13 +43,13 @@ pub fn watch(common: &Common) -> anyhow::Result<Exit> {
         |text| err(&format!("askfirst: {}", escaped(text))),
     )?;
     Ok(match left {
-        Left::Told => Exit::Done,
-        Left::TerminalLost => Exit::NoOne,
+        WatchEnd::Stopped => Exit::Done,
+        WatchEnd::TerminalLost => Exit::NoOne,
     })
 }
 
 /// Builds a prompt that redacts secrets and checks edited arguments like the session that asks.
-fn prompt(style: Style, look: &DisplaySettings, takes: Takes) -> Option<Arc<dyn Approver>> {
+fn prompt(style: Style, look: &DisplaySettings, takes: ToolSchemas) -> Option<Arc<dyn Approver>> {
     let redactor = Redactor::new(&look.secret_args, look.secret_values.clone()).ok()?;
     let options = Options {
         style,

@@ -1,7 +1,7 @@
 //! `mcp wrap` and `mcp unwrap`: put the gateway in front of the servers in a client's config, or remove it.
 
 use anyhow::Context;
-use askfirst_mcp::clients::{Way, rewrite as rewritten};
+use askfirst_mcp::clients::{Direction, rewrite as rewritten};
 use serde_json::json;
 
 use crate::args::{Common, Rewrite};
@@ -10,12 +10,12 @@ use crate::print::{err, out};
 use crate::replace::replace;
 
 /// Prints the change, or writes it.
-pub fn rewrite(common: &Common, what: &Rewrite, way: Way) -> anyhow::Result<Exit> {
+pub fn rewrite(common: &Common, what: &Rewrite, direction: Direction) -> anyhow::Result<Exit> {
     let file = what.file.display().to_string();
     let old = std::fs::read_to_string(&what.file).with_context(|| format!("cannot read `{file}`"))?;
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let program = program.to_str().context("the path of this program is not UTF-8")?;
-    let new = rewritten(&old, program, way).with_context(|| format!("cannot rewrite `{file}`"))?;
+    let new = rewritten(&old, program, direction).with_context(|| format!("cannot rewrite `{file}`"))?;
     if what.write && new.text != old {
         replace(&what.file, &new.text).with_context(|| format!("cannot write `{file}`"))?;
     }

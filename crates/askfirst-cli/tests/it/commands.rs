@@ -414,7 +414,7 @@ fn demo_runs_unattended_with_mode_flags() {
     let (code, printed, _) = place.run(&["demo", "--approve-all"]);
     assert_eq!(code, 0, "{printed}");
     assert!(
-        printed.contains("refused  shell: the rule `sudo` denies it")
+        printed.contains("refused  shell: the rule `sudo` denies this command")
             && printed.contains("ran      send_letter"),
         "{printed}"
     );

@@ -92,7 +92,7 @@ fn tools_lists_each_tool_with_its_verdict() {
         row("denied"),
         "denied denied tools.denied (c.yaml:9) Runs `echo denied`. [runs: echo denied]"
     );
-    assert!(row("shell").starts_with("depends shell on its command Run a command line"), "{printed}");
+    assert!(row("shell").starts_with("depends shell on its command Runs a command line"), "{printed}");
     assert!(row("read_file").starts_with("depends read_file on its path"), "{printed}");
     assert_eq!(row("rows"), "depends rows on its arguments rule for another program");
     assert_eq!(

@@ -312,7 +312,7 @@ fn log_that_was_emptied_or_removed_is_detected() {
         std::fs::write(&log, left).unwrap();
         let (code, printed, _) = verify();
         assert!(code == 1 && printed.contains("THE AUDIT LOG IS NOT INTACT"), "{printed}");
-        assert!(printed.contains("to 3 are missing at its end"), "{printed}");
+        assert!(printed.contains("to 3 are missing at the end"), "{printed}");
     }
     std::fs::remove_file(&log).unwrap();
     let (code, printed, _) = verify();

@@ -56,7 +56,10 @@ fn secret_in_place_of_a_name_is_never_printed() {
         line.to_string()
     };
     said.push(("decide".to_owned(), out.lines().map(told).collect::<String>() + &err));
-    said.push(("the record".to_owned(), std::fs::read_to_string(place.path().join("record.jsonl")).unwrap()));
+    said.push((
+        "the audit log".to_owned(),
+        std::fs::read_to_string(place.path().join("record.jsonl")).unwrap(),
+    ));
     let hidden = |text: &str| text.contains("‹secret: ") || text.contains("\\u2039secret: ");
     for (what, text) in said {
         assert!(!text.contains(&token), "{what}: {text}");

@@ -13,7 +13,7 @@ use askfirst::{
     Invocation, Mode, Outcome, SandboxStatus, ToolDefinition, ToolError, Toolset,
 };
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
-use askfirst_mcp::server::{BEAT, Running, Server};
+use askfirst_mcp::server::{BEAT, RunningCalls, Server};
 use askfirst_runtime::assess::{Decided, Unknown, decide};
 use askfirst_runtime::{ApprovalController, ApprovalToolset, Session};
 use serde::Deserialize;
@@ -55,7 +55,7 @@ struct Call {
     modes: BTreeMap<String, String>,
 }
 
-/// The tool's own view.
+/// The tool's own assessment.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Own {
@@ -254,7 +254,7 @@ fn mcp_server_gives_the_verdicts_of_the_cases() {
     for (name, spec) in specs() {
         let folder = folder_for(&spec);
         for call in spec.calls.iter().filter(|call| call.metadata.is_empty()) {
-            let running = Arc::new(Running::new(Arc::new(Tools(Some(call.clone())))));
+            let running = Arc::new(RunningCalls::new(Arc::new(Tools(Some(call.clone())))));
             let builder = Session::builder(config_in(folder.path(), &name)).mode(Mode::Strict);
             let session = builder.own_tools(Arc::clone(&running) as _).open().unwrap();
             let tools = Arc::new(session.tools);

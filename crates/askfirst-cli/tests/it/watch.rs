@@ -228,7 +228,7 @@ fn cancelled_call_disappears_from_the_watcher() {
     server.call(1, "note", json!({"text": "first"}));
     terminal.wait_for("ready:");
     server.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
-    terminal.wait_for("withdrawn, the call was cancelled");
+    terminal.wait_for("withdrawn, the call was canceled");
     server.end();
 }
 

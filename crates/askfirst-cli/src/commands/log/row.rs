@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::commands::run::live::by;
-use crate::outcome::what_without_secrets;
+use crate::outcome::summary_without_secrets;
 
 /// A call or an action, as its entries describe it.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ pub struct LoggedDecision {
     pub approved: bool,
     /// The origin of the decision, in words.
     pub cause: String,
-    /// The same in at most eight characters.
+    /// Who or what decided, in at most eight characters.
     pub by: &'static str,
     /// The reason of a refusal, with the note of the person.
     pub why: String,
@@ -127,7 +127,7 @@ impl LogRow {
         }
         if let Some(Value::Object(args)) = entry.fields.get_mut("call").and_then(|call| call.get_mut("args"))
         {
-            self.what = what_without_secrets(&self.tool, std::mem::take(args));
+            self.what = summary_without_secrets(&self.tool, std::mem::take(args));
         } else if self.what.is_empty() {
             self.what.clone_from(&self.tool);
         }
@@ -166,14 +166,14 @@ impl LogRow {
             },
             (Some(decision), _) if !decision.approved => ("refused", decision.why.clone()),
             (Some(_), None) if self.is_question() => ("answered", String::new()),
-            (Some(_), None) => ("began", "its end was not logged".to_owned()),
+            (Some(_), None) => ("began", "the end of the call was not logged".to_owned()),
             (Some(_), Some(ending)) => match ending.ended.as_str() {
                 "done" => ("ran", String::new()),
                 "denied" => {
-                    ("refused", "a person said no to a question that it asked while it ran".to_owned())
+                    ("refused", "a person refused a request that the tool made while it ran".to_owned())
                 }
-                "cancelled" => ("canceled", "the caller gave it up while it ran".to_owned()),
-                "stale" => ("stale", "the shown content had changed, so it did nothing".to_owned()),
+                "cancelled" => ("canceled", "the caller canceled the call while it ran".to_owned()),
+                "stale" => ("stale", "the shown content had changed, so the tool did nothing".to_owned()),
                 _ => ("failed", ending.error.clone()),
             },
         }
@@ -248,12 +248,12 @@ impl LogRows {
 
 /// The newest items, until all old ones were read. After that, and without a limit, it passes them on at once.
 #[derive(Debug)]
-pub struct Newest<T> {
+pub struct NewestRows<T> {
     items: VecDeque<T>,
     most: Option<usize>,
 }
 
-impl<T> Newest<T> {
+impl<T> NewestRows<T> {
     pub fn new(most: Option<usize>) -> Self {
         Self { items: VecDeque::new(), most }
     }

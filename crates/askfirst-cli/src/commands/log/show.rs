@@ -9,11 +9,11 @@ use askfirst_display::escape::escaped_line;
 use askfirst_runtime::ledger::{Entry, Filter, find, read};
 use serde_json::Value;
 
-use super::{as_json, who};
+use super::{as_json, session_starter};
 use crate::args::Common;
 use crate::commands::run::line::cut;
 use crate::exit::Exit;
-use crate::outcome::what_without_secrets;
+use crate::outcome::summary_without_secrets;
 use crate::print::{counted, out};
 
 /// Prints one call.
@@ -130,14 +130,14 @@ impl<'a> CallSummary<'a> {
     fn lines(&self, id: &str) -> Vec<(&'static str, String)> {
         let mut lines = vec![("call", id.to_owned())];
         if let Some(call) = &self.call {
-            lines.push(("what", what_without_secrets(&call.call.tool_name, call.call.args.clone())));
+            lines.push(("what", summary_without_secrets(&call.call.tool_name, call.call.args.clone())));
         }
         if let Some(first) = self.first {
             let caller = self.call.as_ref().and_then(|call| call.call.metadata.get("caller")?.as_str());
             let caller = caller.map(|caller| format!(" for `{caller}`")).unwrap_or_default();
             lines.push((
                 "asked by",
-                format!("{}{caller}, {}", who(first.session_start.as_deref()), at(first)),
+                format!("{}{caller}, {}", session_starter(first.session_start.as_deref()), at(first)),
             ));
         }
         if let Some(call) = &self.call {

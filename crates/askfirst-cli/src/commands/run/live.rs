@@ -10,7 +10,7 @@ use askfirst_runtime::observer::{Event, Observer};
 use serde_json::Value;
 
 use super::line::{CallLine, result_words};
-use crate::outcome::what;
+use crate::outcome::summary_of;
 use crate::print::out;
 
 /// The reader of the output.
@@ -25,7 +25,7 @@ pub enum Audience {
 /// A summary of a call that has ended.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallSummary {
-    /// Who or what decided. `None` if the decision could not be logged.
+    /// The person or part that decided. `None` if the decision could not be logged.
     pub by: Option<&'static str>,
     /// How long it ran, in milliseconds.
     pub took_ms: Option<u64>,
@@ -88,7 +88,7 @@ impl LiveRows {
             Some(call) => (call, "edited: "),
             None => (&live.call, ""),
         };
-        let what = format!("{edited}{}", what(call, &self.redactor));
+        let what = format!("{edited}{}", summary_of(call, &self.redactor));
         let rest = &self.redactor.text_about(&call.args, rest, Mark::Screen).left;
         let (number, over) = (live.number, &live.summary);
         let line = CallLine { number, word, over, what: &what, result: &live.result, rest };
@@ -116,7 +116,7 @@ impl LiveRows {
             Ending::Done => "ran",
             Ending::Failed => "failed",
             Ending::Denied => "refused",
-            Ending::Cancelled => "cancelled",
+            Ending::Cancelled => "canceled",
         };
         if let Some(value) = value {
             let args = &live.summary.edited.as_ref().unwrap_or(&live.call).args;

@@ -231,7 +231,7 @@ fn file_that_changes_during_the_question_is_shown_again() {
     terminal.type_keys("y");
     let page = terminal.press("n");
     assert!(page.contains("- somebody else's"), "{page}");
-    assert!(page.contains("asked again it has changed since it was shown"), "{page}");
+    assert!(page.contains("asked again the shown content has changed"), "{page}");
     assert_eq!(terminal.end().0, 4);
     assert_eq!(std::fs::read_to_string(place.path().join("notes/plan.md")).unwrap(), "somebody else's\n");
 }

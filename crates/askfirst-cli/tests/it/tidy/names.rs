@@ -80,6 +80,36 @@ fn function_names_have_at_most_60_characters() {
     wrong("function names that are too long", places);
 }
 
+/// Words that are no subject: the name of a function never starts with one.
+const NO_SUBJECT: [&str; 5] = ["what_", "who_", "whoever_", "nobody_", "somebody_"];
+
+/// Words that add nothing at the start of a test's name.
+const NO_START_OF_TEST: [&str; 4] = ["a_", "an_", "the_", "where_"];
+
+#[test]
+fn function_names_start_with_their_subject() {
+    let crates = root().join("crates");
+    let mut places = Vec::new();
+    for (path, text) in rust().into_iter().filter(|(path, _)| path.starts_with(&crates)) {
+        let mut is_test = false;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+            let Some(name) =
+                line.split_once("fn ").map(|(_, rest)| name(rest)).filter(|_| !line.starts_with("//"))
+            else {
+                continue;
+            };
+            let starts = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+            if starts(&NO_SUBJECT) || (is_test && starts(&NO_START_OF_TEST)) {
+                places.push(format!("{}:{}: {name}", path.display(), number + 1));
+            }
+            is_test = false;
+        }
+    }
+    wrong("names of functions without a subject", places);
+}
+
 /// Replaced words, each with the word of the glossary.
 const REPLACED: [(&str, &str); 4] = [
     (concat!("wa", "lls"), "sandbox"),
