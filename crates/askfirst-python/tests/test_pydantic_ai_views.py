@@ -1,4 +1,4 @@
-"""A tool's own view, in every form and through every wrapper, and the members that a wrapper forwards."""
+"""A tool's own assessment, in every form and through every wrapper, and the members that a wrapper forwards."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Session:
 
     ``config`` is the path of a config file or a dict. Without it, askfirst asks about every call that its tool does not
     call harmless. ``ledger`` is a path, ``True`` for the place that the config names, or ``False`` for no audit log.
-    Without it, the session keeps one if the config has a section ``ledger``. A refused call returns a `Denied` text, or
-    raises `ApprovalDenied` with ``on_denial="stop"``.
+    Without it, the session keeps one if the config has a section ``ledger``. A refused call returns a `Denied` text.
+    With ``on_denial="stop"``, a person's no raises `ApprovalDenied` instead.
 
     >>> session = Session({"tools": {"add": {"approval": "none"}, "rm": {"approval": "deny"}}})
     >>> session.run("add", {"a": 1, "b": 2}, lambda a, b: a + b)

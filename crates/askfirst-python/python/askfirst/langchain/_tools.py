@@ -1,6 +1,6 @@
 """Reads the facts about a call from LangChain's objects, and changes none of them.
 
-The facts are the tool's own view, the metadata for the audit log, and the arguments that the model wrote.
+The facts are the tool's own assessment, the metadata for the audit log, and the arguments that the model wrote.
 """
 
 from __future__ import annotations
