@@ -1,10 +1,10 @@
-"""What approval costs per call over the bare toolset: askfirst beside pydantic-ai-blocking-approval 0.9.0, in one run.
+"""Measure the cost of approval per call: askfirst and pydantic-ai-blocking-approval 0.9.0 against the bare toolset.
 
     python overhead.py [--calls N] [--rounds N]
 
-Each round times every toolset once, in turn, so that all of them meet the same machine; processor time counts, and of
-the rounds the best. The relative remembers nothing itself: its memory hit is a session cache around the callback, by
-tool name and sorted JSON, as its documentation advises.
+Each round times every toolset once, in turn, so that all of them run under the same conditions. The result is the best
+processor time of all rounds. The other package remembers nothing itself, so its memory hit is a session cache around
+the callback, by tool name and sorted JSON, as its documentation advises.
 """
 
 from __future__ import annotations

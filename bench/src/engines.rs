@@ -1,4 +1,4 @@
-//! The peers, each behind one function from a call to a verdict. What can be prepared once is prepared outside the clock.
+//! The other engines, each behind one function from a call to a verdict. The clock does not include preparation.
 
 use std::str::FromStr;
 
@@ -64,7 +64,7 @@ enum Runner {
     Machine(Box<RegoVM>),
 }
 
-/// How regorus runs its rules.
+/// The mode in which regorus runs its rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// Its interpreter.

@@ -1,5 +1,5 @@
-//! What the benchmarks share: a clock that takes turns, and tables. It measures ratios within one run; it does not
-//! compare runs.
+//! Shared code of the benchmarks: timing in turns, and tables. It measures ratios within one run; it does not compare
+//! runs.
 
 pub mod engines;
 pub mod rules;
@@ -11,15 +11,15 @@ use rustix::time::{ClockId, clock_gettime};
 /// Any error: a benchmark that cannot run says why and ends.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// How long one turn of a contestant should take.
+/// The intended duration of one turn of a contestant.
 const TURN: Duration = Duration::from_millis(2);
-/// How many turns each contestant gets at most.
+/// The largest number of turns of each contestant.
 const TURNS: usize = 101;
 /// After this time a row is done, as soon as each contestant had [`LEAST_TURNS`].
 const ENOUGH: Duration = Duration::from_secs(6);
 const LEAST_TURNS: usize = 5;
 
-/// One contestant: something that can be done many times.
+/// One contestant: work that can be repeated many times.
 pub struct Contestant<'a> {
     name: &'a str,
     clock: ClockId,
@@ -29,13 +29,13 @@ pub struct Contestant<'a> {
 }
 
 impl<'a> Contestant<'a> {
-    /// A contestant whose `work` is handed the number of the repetition. What counts is the time that the processor
-    /// works for it, so that others on the machine disturb little.
+    /// Creates a contestant whose `work` gets the number of the repetition. Its processor time counts, so that other
+    /// processes on the machine disturb little.
     pub fn new(name: &'a str, work: impl FnMut(usize) + 'a) -> Self {
         Self { name, clock: ClockId::ThreadCPUTime, work: Box::new(work), times: Vec::new(), batch: 1 }
     }
 
-    /// A contestant that waits for something else than the processor: what counts is the time that passes.
+    /// Creates a contestant that waits for something other than the processor: elapsed time counts.
     pub fn waiting(name: &'a str, work: impl FnMut(usize) + 'a) -> Self {
         Self { clock: ClockId::Monotonic, ..Self::new(name, work) }
     }
@@ -60,8 +60,8 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// The median time of each contestant in nanoseconds, in order. They take turns, so that what disturbs the machine
-/// disturbs all of them.
+/// Returns the median time of each contestant in nanoseconds, in order. They take turns, so that a disturbance of the
+/// machine affects all of them.
 pub fn race(contestants: &mut [Contestant<'_>]) -> Vec<f64> {
     contestants.iter_mut().for_each(Contestant::warm_up);
     let start = Instant::now();
@@ -97,13 +97,13 @@ fn now(clock: ClockId) -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The middle of some times.
+/// Returns the median of some times.
 pub fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Nanoseconds for people.
+/// Formats nanoseconds for people.
 pub fn in_words(nanos: f64) -> String {
     match nanos {
         n if n < 1e3 => format!("{n:.0} ns"),

@@ -1,6 +1,6 @@
-//! The same rules in three languages, and the calls that they are asked about.
+//! The same rules in three languages, and the calls that the engines judge by them.
 //!
-//! Rule `i` says `none`, `required` or `deny` in turn. Where no rule speaks, the answer is to ask.
+//! Rule `i` says `none`, `required` or `deny` in turn. If no rule covers a call, the answer is to ask.
 
 use askfirst::policy::{Case, Policy, Rules, ToolEntry};
 use askfirst::when::{Condition, Test};
@@ -14,7 +14,7 @@ use crate::Failure;
 pub enum Shape {
     /// One rule for each tool name.
     Exact,
-    /// One rule for each family of names that begin alike.
+    /// One rule for each group of names with the same prefix.
     Globs,
     /// One tool, and one case for each value of an argument.
     Cases,
@@ -24,7 +24,7 @@ impl Shape {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Exact, Self::Globs, Self::Cases];
 
-    /// The word in the tables.
+    /// Returns the name in the tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact names",
@@ -34,7 +34,7 @@ impl Shape {
     }
 }
 
-/// What rule `i` says.
+/// Returns the verdict of rule `i`.
 pub fn verdict(i: usize) -> Verdict {
     [Verdict::Allow, Verdict::Ask, Verdict::Deny][i % 3]
 }

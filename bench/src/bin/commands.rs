@@ -1,5 +1,6 @@
-//! The real program: how many calls `decide` answers in a second, and how long the first verdict takes beside `/bin/true`.
-//! The program's path is the one argument.
+//! Measures the real program: how many calls `decide` answers per second, and the time of the first verdict.
+//!
+//! It compares that time with `/bin/true`. The only argument is the path of the program.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -52,7 +53,7 @@ fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
     start("start with file roots", program, &config, &one)
 }
 
-/// The median seconds that pass and that the processor works for all calls.
+/// Returns the median elapsed time and processor time of all calls, in seconds.
 fn decide(program: &Path, config: &Path, calls: &Path, out: &Path) -> Result<(f64, f64), Failure> {
     let (mut passed, mut used) = (Vec::new(), Vec::new());
     for _ in 0..RUNS {
@@ -70,7 +71,7 @@ fn decide(program: &Path, config: &Path, calls: &Path, out: &Path) -> Result<(f6
     Ok((median(&mut passed), median(&mut used)))
 }
 
-/// The time of one call beside the time of a program that does nothing, in turns.
+/// Compares the time of one call with the time of a program that does nothing, in turns.
 fn start(title: &str, program: &Path, config: &Path, one: &Path) -> Result<(), Failure> {
     let nothing =
         [PathBuf::from("/bin/true"), PathBuf::from("/usr/bin/true")].into_iter().find(|path| path.exists());
@@ -98,7 +99,7 @@ fn start(title: &str, program: &Path, config: &Path, one: &Path) -> Result<(), F
     Ok(())
 }
 
-/// The processor time of all programs that were started and have ended.
+/// Returns the processor time of all child processes that have ended.
 fn children() -> Result<Duration, Failure> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = [usage.user_time(), usage.system_time()].map(|time| time.num_microseconds());

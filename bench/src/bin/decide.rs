@@ -1,4 +1,6 @@
-//! `judge()` beside Cedar and regorus on the same rules. Reading JSON and building the peers' requests is outside the clock.
+//! Compares `judge()` with Cedar and regorus on the same rules.
+//!
+//! The clock includes neither reading JSON nor building the requests of the other engines.
 
 use std::hint::black_box;
 
@@ -80,7 +82,7 @@ fn peers(shape: Shape, count: usize, calls: &[ApprovalContext]) -> Result<Vec<Pe
     Ok(peers)
 }
 
-/// A race among engines that answer differently would say nothing.
+/// Checks that all engines return the same verdicts; otherwise their times could not be compared.
 fn agree(name: &str, wanted: &[Verdict], mut decide: impl FnMut(usize) -> Verdict) -> Result<(), Failure> {
     match wanted.iter().enumerate().find(|(at, wanted)| decide(*at) != **wanted) {
         Some((at, wanted)) => {

@@ -1,6 +1,6 @@
-//! The file tools beside std doing the same steps, on files of 4 KB and 10 MB, without judge and ledger.
+//! Compares the file tools with the same steps in std, on files of 4 KB and 10 MB, without judge and audit log.
 //!
-//! A folder to work in may be given as the one argument: what is synced depends on the disk.
+//! The optional argument is the folder to work in, because the time of a sync depends on the disk.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -37,12 +37,12 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     /// A thread that waits for the call and does nothing else, as std's caller does.
     Blocking,
-    /// Somebody who may have other things to do: what waits for the disk is done on another thread.
+    /// A thread that may have other work, so the tools wait for the disk on another thread.
     Other,
 }
 
@@ -55,8 +55,8 @@ struct Bench {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that works while another waits for it. The tools do what waits for the disk on one, because whoever calls
-/// them may have other things to do; so would a program with std alone.
+/// A thread that works while another waits for it. The tools wait for the disk on such a thread, because their caller
+/// may have other work. A program with std alone would do the same.
 struct Elsewhere {
     hand: Sender<Work>,
     done: Receiver<()>,
@@ -83,11 +83,11 @@ impl Elsewhere {
 
 type Step<'a> = Box<dyn Fn() + 'a>;
 
-/// One operation, done by somebody. What stands before it is not timed.
+/// One operation of a contestant. The clock does not include its preparation.
 struct Way<'a> {
     name: &'static str,
     before: Step<'a>,
-    /// Handed the call that the tools take; std does not look at it.
+    /// Gets the call for the tools; std ignores it.
     work: Box<dyn Fn(Option<Invocation>) + 'a>,
     call: Option<Box<dyn Fn() -> Invocation + 'a>>,
 }
@@ -114,12 +114,12 @@ impl Bench {
         self.root.join(name)
     }
 
-    /// A contestant of std.
+    /// Creates a contestant that uses std.
     fn std<'a>(&self, name: &'static str, work: impl Fn() + 'a) -> Way<'a> {
         Way { name, before: Box::new(|| ()), work: Box::new(move |_| work()), call: None }
     }
 
-    /// The tool of a name with what `args` says.
+    /// Creates a contestant that calls a tool with `args`.
     fn tool<'a>(&'a self, tool: &'static str, args: impl Fn() -> Value + 'a) -> Way<'a> {
         let call = move || {
             let args = args().as_object().cloned().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Bench {
         Way { name: tool, before: Box::new(|| ()), work: Box::new(work), call: Some(Box::new(call)) }
     }
 
-    /// Where a path leads, and that this is in the root: what a program with std alone would ask first.
+    /// Resolves a path and checks that it is in the root, as a program with std alone would do first.
     fn confined(&self, path: &Path) -> PathBuf {
         let real = path.canonicalize().expect("it is there");
         assert!(real.starts_with(&self.root));
@@ -149,7 +149,7 @@ impl Bench {
             let path = self.path(name);
             let called = format!("w:{name}");
             fs::write(&path, text(size))?;
-            // A call that says nothing gets one megabyte at the most.
+            // A call without a limit reads at most one megabyte.
             let args = || match size {
                 0..=0xfffff => json!({"path": called}),
                 _ => json!({"path": called, "limit": 16 << 20}),
@@ -195,7 +195,7 @@ impl Bench {
                 self.std("std, confined", || {
                     replace(&self.root, &self.confined(&path), |file| file.write_all(content.as_bytes()))
                 }),
-                // Handed a content of its own, as the tool is.
+                // Gets its own content, like the tool.
                 self.std("std, elsewhere", || {
                     let (root, path) = (self.root.clone(), path.clone());
                     let content = own.take();
@@ -392,12 +392,12 @@ impl Drop for Bench {
     }
 }
 
-/// Prints the median of each, and how it compares with the first and the second, by the clock and by what all threads
-/// asked of the processor. They take turns.
+/// Prints the median of each contestant and its ratio to the first and the second, in elapsed time and in processor
+/// time of all threads. They take turns.
 fn race(label: &str, turns: usize, ways: &[Way<'_>]) {
     let mut times: Vec<(Vec<f64>, Vec<f64>)> = ways.iter().map(|_| (Vec::new(), Vec::new())).collect();
     for turn in 0..turns + ways.len() {
-        // Each is first as often as the others: what one leaves to the disk, the next may wait for.
+        // Each contestant is first equally often, because it may have to wait for writes of the one before it.
         for at in (0..ways.len()).map(|n| (n + turn) % ways.len()) {
             let way = &ways[at];
             (way.before)();
@@ -405,7 +405,7 @@ fn race(label: &str, turns: usize, ways: &[Way<'_>]) {
             let (start, worked) = (Instant::now(), processor_time());
             (way.work)(call);
             let (took, worked) = (start.elapsed().as_secs_f64() * 1e9, processor_time() - worked);
-            // The first turns warm up.
+            // The first turns are a warm-up.
             if turn >= ways.len() {
                 times[at].0.push(took);
                 times[at].1.push(worked);
@@ -426,7 +426,7 @@ fn race(label: &str, turns: usize, ways: &[Way<'_>]) {
     println!("{label:<14} {}", cells.join(" | "));
 }
 
-/// What all threads of this process have asked of the processor, in nanoseconds.
+/// Returns the processor time of all threads of this process, in nanoseconds.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -444,7 +444,7 @@ fn text(size: usize) -> String {
     text
 }
 
-/// Opens, stats, reads, checks that it is text; and the result as JSON.
+/// Opens a file, stats it, reads it, checks that it is text, and returns the result as JSON.
 fn read(path: &Path) -> Value {
     let mut file = File::open(path).expect("it opens");
     let size = file.metadata().expect("a size").len();
@@ -463,7 +463,8 @@ fn stat(path: &Path) -> Value {
     json!({"path": "w:read.txt", "kind": "file", "size": meta.len(), "modified": modified, "mode": "644"})
 }
 
-/// A temporary file beside it, filled, with the mode of the old one, synced, renamed; then the folder synced.
+/// Writes a temporary file next to the target, with the mode of the old file. Syncs and renames it, then syncs the
+/// folder.
 fn replace(folder: &Path, path: &Path, fill: impl FnOnce(&mut File) -> std::io::Result<()>) {
     let beside = folder.join("beside.tmp");
     let mode = path.metadata().expect("the old one").permissions();

@@ -1,4 +1,4 @@
-//! An entry of the ledger beside a bare write of as many bytes, and beside both with a sync.
+//! Compares one entry of the audit log with a plain write of as many bytes, both with and without a sync.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -75,7 +75,7 @@ fn open(path: &Path) -> Result<Ledger, Failure> {
     Ok(Ledger::open(settings, session, Arc::new(Redactor::new(&[], Vec::new())?), Arc::new(clock))?)
 }
 
-/// A call that was allowed unasked.
+/// Returns a call that was allowed without asking.
 fn record(content: usize) -> Record {
     let args: Map<String, Value> = [
         ("path".to_owned(), json!("drafts/2026/plan.md")),

@@ -1,6 +1,7 @@
-//! The gateway: the round trip of a call through it, beside the server alone and a pipe that only copies bytes; how
-//! long it takes to start, and how much memory it keeps. The first argument is the program's path. Others to measure
-//! beside it follow as `NAME=COMMAND`: a shell command that stands before the server whose command is in `$SERVER`.
+//! Measures the gateway: the round trip of a call, the time to start, and the memory in use.
+//!
+//! It compares with the server alone and with a pipe that only copies bytes. The first argument is the path of the
+//! program. Further arguments name other gateways as `NAME=COMMAND`: a shell command that starts the server in `$SERVER`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -11,11 +12,11 @@ use askfirst_bench::{Contestant, Failure, in_words, median, print_race};
 
 const SIZES: [(&str, usize); 3] = [("small", 16), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20)];
 const STARTS: usize = 51;
-/// So often others are started: some take a second each.
+/// The number of starts of other gateways, because some take a second each.
 const OTHER_STARTS: usize = 5;
-/// So many calls are made before the first that counts.
+/// The number of calls before the first one that counts.
 const WARM: usize = 20;
-/// So many calls are on their way before the first is answered.
+/// The number of calls that are sent before the first answer.
 const IN_FLIGHT: usize = 1000;
 
 fn main() -> Result<(), Failure> {
@@ -60,8 +61,8 @@ fn measure(program: &Path, folder: &Path, others: &[(String, String)]) -> Result
         };
         let line = call(7);
         let line = &line;
-        // The first call has the gateway list and pin the server's tools. It would pass for what every call takes, and few
-        // calls would be made in a turn, each of them after a pause.
+        // During the first call, the gateway lists and pins the server's tools. If it counted, each turn would have few
+        // calls, each after a pause.
         for other in
             [&mut direct, &mut copied, &mut gated].into_iter().chain(beside.iter_mut().map(|(_, line)| line))
         {
@@ -91,7 +92,7 @@ fn measure(program: &Path, folder: &Path, others: &[(String, String)]) -> Result
     in_flight(program, folder, others)
 }
 
-/// How long each takes from its start to its first answer.
+/// Measures the time of each from its start to its first answer.
 fn starts(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
     let (mut plain, mut through) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
@@ -112,7 +113,7 @@ fn starts(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<
     Ok(())
 }
 
-/// Many calls of which none is answered before the last has come.
+/// Measures many calls whose answers come only after the last call.
 fn in_flight(program: &Path, folder: &Path, others: &[(String, String)]) -> Result<(), Failure> {
     let mut contestants = vec![("direct", own("server")?), ("askfirst mcp", gate(program, folder)?)];
     for (name, command) in others {
@@ -155,7 +156,7 @@ fn gate(program: &Path, folder: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Nanoseconds from the start of a program to its first answer.
+/// Returns the nanoseconds from the start of a program to its first answer.
 fn first_answer(command: Command) -> Result<f64, Failure> {
     let start = Instant::now();
     let mut line = Line::start(command)?;
@@ -179,7 +180,7 @@ impl Line {
         Ok(Self { child, input, output, answer: Vec::new() })
     }
 
-    /// Says hello, as some do not go on without.
+    /// Sends the handshake, because some gateways need it.
     fn greet(&mut self) {
         self.round(concat!(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
@@ -200,7 +201,7 @@ impl Line {
             done.is_ok_and(|count| count > 10) && self.answer.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":"),
             "no answer"
         );
-        // A refusal is short: no more is looked at, as that would be time of the client's own.
+        // A refusal is short. The client looks no further, because that would add its own time.
         let failed = b"\"isError\":true";
         let short = self.answer.len() < 4096;
         assert!(!short || !self.answer.windows(failed.len()).any(|part| part == failed), "refused");
@@ -232,7 +233,7 @@ impl Line {
     }
 
     fn resident(&self) -> Result<u64, Failure> {
-        // What stands before the server, not the server: the first process is it, or started it from a shell.
+        // The gateway, not the server: the first process is the gateway, or a shell that started it.
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
@@ -246,8 +247,8 @@ impl Drop for Line {
     }
 }
 
-/// The server: answers each line with as much as it was sent, and lists two tools, of which one is answered only when
-/// many calls of it wait.
+/// The server. It answers each line with as many bytes as it got. It lists two tools, and answers calls of one only when
+/// many of them wait.
 fn serve() -> Result<(), Failure> {
     let (mut input, mut output) = (BufReader::with_capacity(1 << 16, std::io::stdin()), std::io::stdout());
     let mut line = Vec::new();
@@ -300,7 +301,7 @@ fn serve() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies bytes both ways between its own streams and a server's: the least that any process in between costs.
+/// Copies bytes both ways between its own streams and a server's: the minimum cost of any process in between.
 fn pipe() -> Result<(), Failure> {
     let mut child = own("server")?.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut to = child.stdin.take().ok_or("no input")?;

@@ -1,4 +1,4 @@
-//! A look into the memory beside a `HashMap` keyed by the tool and the payload's canonical text.
+//! Compares a lookup in the memory with a `HashMap` keyed by the tool and the payload's canonical text.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -60,7 +60,7 @@ fn race(count: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// About 1 KB.
+/// Returns a payload of about 1 KB.
 fn payload(path: &str) -> Value {
     let content = "A line of text that somebody might write down.\n".repeat(19);
     json!({ "root": "notes", "path": path, "mode": "create", "content": content, "lines": 19 })

@@ -1,7 +1,7 @@
-//! What a person waits for: the first frame of a large question, and its diff beside `git diff --no-index`.
+//! Measures the time until the first frame of a large request, and compares its diff with `git diff --no-index`.
 //!
-//! The way is the real one: a call of the file tools through judge, controller and presenter to whoever asks. What
-//! comes before the first frame is measured in processor time, the diff beside git in time that passes.
+//! The path is the real one: a call of the file tools passes the judge and the controller to an approver. The time
+//! until the first frame is processor time; the comparison with git uses elapsed time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ const TURNS: usize = 15;
 /// The size of each side.
 const SIZE: usize = 10_000_000;
 const COLUMNS: usize = 100;
-/// Tells the allocator from which size on a piece of memory is a piece of its own.
+/// The variable with the size from which the allocator maps a block of memory separately.
 const THRESHOLD: &str = "MALLOC_MMAP_THRESHOLD_";
 
-/// Takes questions and answers no.
+/// An approver that refuses every question.
 struct Asked(Sender<(Question, Duration)>);
 
 impl Approver for Asked {
@@ -43,7 +43,7 @@ impl Approver for Asked {
     fn withdraw(&self, _: QuestionId, _: Cause) {}
 }
 
-/// Keeps nothing: what is written down is measured elsewhere.
+/// A recorder that keeps nothing: another benchmark measures the audit log.
 struct Nowhere;
 
 impl Recorder for Nowhere {
@@ -54,7 +54,7 @@ impl Recorder for Nowhere {
 
 fn main() -> Result<(), Failure> {
     if std::env::var_os(THRESHOLD).is_none() {
-        // Large pieces of memory are given back at once, so that what is used again counts as used.
+        // The allocator frees large blocks at once, so that reused memory counts as used.
         let status = Command::new(std::env::current_exe()?).env(THRESHOLD, "65536").status()?;
         return if status.success() { Ok(()) } else { Err("it failed".into()) };
     }
@@ -99,7 +99,7 @@ fn measure(root: &Path) -> Result<(), Failure> {
         ("10 MB, every 1,000th changed", every(1_000)),
         ("4 MB, moved and repeated", mixed()),
     ];
-    // What is loaded once and stays, such as the languages, is no part of any content.
+    // Data that is loaded once and stays, such as the languages, does not count for any content.
     quietly(root, &code)?;
     for (label, (before, after)) in rows {
         row(root, label, Some(&before), &after)?;
@@ -107,7 +107,7 @@ fn measure(root: &Path) -> Result<(), Failure> {
     row(root, "1 MB, a new file", None, &code)
 }
 
-/// A page of a small file, drawn once.
+/// Draws the page of a small file once.
 fn quietly(root: &Path, code: &str) -> Result<(), Failure> {
     let (sender, questions) = channel();
     let tools = tools(root, sender)?;
@@ -194,13 +194,13 @@ fn tools(root: &Path, asked: Sender<(Question, Duration)>) -> Result<ApprovalToo
     Ok(ApprovalToolset::new(toolset, controller, policy).recorder(Arc::new(Nowhere)))
 }
 
-/// How long the processor worked for this program, all its threads together: others on the machine disturb little.
+/// Returns the processor time of all threads of this program, which other processes disturb little.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Begins to measure the most memory anew. Gives what is used now, in KiB.
+/// Restarts the measurement of peak memory. Returns the memory in use now, in KiB.
 fn reset_peak() -> Result<usize, Failure> {
     fs::write("/proc/self/clear_refs", "5")?;
     status("VmRSS:")

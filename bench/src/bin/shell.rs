@@ -1,12 +1,12 @@
-//! What it costs to judge one command line, beside the parser and the prefix rules that Codex judges by; and what both
-//! say to the cases in `spec/shell`.
+//! Measures the time to judge one command line, and compares verdicts on the cases in `spec/shell`.
 //!
-//! Codex reads a line with tree-sitter-bash and takes it apart only if it holds nothing but plain words, quotes and
-//! `&&`, `||`, `;`, `|`; each command must then begin with the words of a rule. Anything else is asked about, and what a
-//! rule forbids is not looked for in it. `codex execpolicy check` knows only the rules, not the lines, so both are done
-//! here as its documents say. Its list of harmless commands is left out, and so are the cases that stand on such a list.
+//! It compares with the parser and the prefix rules of Codex. Codex parses a line with tree-sitter-bash. It splits the
+//! line only if the line has nothing but plain words, quotes and `&&`, `||`, `;`, `|`; each command must then start
+//! with the words of a rule. Codex asks about any other line, and does not search it for forbidden commands.
+//! `codex execpolicy check` knows only the rules, not the lines, so this program does both as the documentation of
+//! Codex says. It omits Codex's list of harmless commands, and the cases that depend on such a list.
 //!
-//! A line may be given as the one argument: then it alone is judged.
+//! The optional argument is one line to judge instead of all cases.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Failure> {
     verdicts(&place)
 }
 
-/// Nothing is started here.
+/// A launcher that starts nothing.
 struct Nothing;
 
 impl Launcher for Nothing {
@@ -105,7 +105,7 @@ impl Place {
         Ok(Self { above, repo })
     }
 
-    /// The tools under the rules of a case.
+    /// Creates the tools with the rules of a case.
     fn tools(&self, rule: &str) -> Result<ShellToolset, Failure> {
         let (mut rules, mut never_read, mut default) = (Vec::new(), Vec::new(), "required");
         for part in rule.split(", ").filter(|part| *part != "@readonly") {
@@ -144,7 +144,7 @@ impl Place {
     fn race(&self, label: &str, tools: &ShellToolset, line: &str) {
         let call = call(line);
         let mut parser = bash();
-        // What is put together once must not make the first turn long.
+        // Work that is done only once must not lengthen the first turn.
         drop(tools.check_approval(&call));
         print_race(
             label,
@@ -169,7 +169,7 @@ fn call(line: &str) -> ApprovalContext {
     ApprovalContext::new("shell", args)
 }
 
-/// What one repetition takes of the processor, outside the kernel and within, in nanoseconds.
+/// Returns the user and kernel time of one repetition, in nanoseconds.
 fn halves(mut work: impl FnMut()) -> (f64, f64) {
     let used = || getrusage(UsageWho::RUSAGE_THREAD).expect("it is known");
     let (before, mut times) = (used(), 0_u32);
@@ -185,7 +185,7 @@ fn halves(mut work: impl FnMut()) -> (f64, f64) {
     (each(after.user_time(), before.user_time()), each(after.system_time(), before.system_time()))
 }
 
-/// The lines that take longest, of many that are made to take long: in what they ask of the processor.
+/// Prints the slowest lines, by processor time, of many that are made to be slow.
 fn worst(tools: &ShellToolset) {
     let pieces = [
         "(",
@@ -236,7 +236,7 @@ fn worst(tools: &ShellToolset) {
                     drop(black_box(tools.check_approval(&call)));
                     processor_time() - start
                 };
-                // What disturbs the machine disturbs once, not twice.
+                // A disturbance of the machine affects one of the two runs, not both.
                 let took = once().min(once());
                 slowest.push((took, format!("{} bytes of {:?}", line.len(), format!("{first}{second}"))));
                 slowest.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -267,7 +267,7 @@ enum Said {
     Deny,
 }
 
-/// How often each says what it must not.
+/// Counts the wrong verdicts of each.
 fn verdicts(place: &Place) -> Result<(), Failure> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("spec").join("shell");
     let mut by_rule: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -313,7 +313,7 @@ fn verdicts(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What prefix rules say to the plain commands of a line. A line that is denied nothing is as its default says.
+/// Returns the verdict of prefix rules on the plain commands of a line. The default applies unless a rule denies it.
 fn prefixes(parser: &mut Parser, rule: &str, line: &str) -> Said {
     let otherwise = if rule.contains("deny: ") { Said::Allow } else { Said::Ask };
     let Some(commands) = parser.parse(line, None).and_then(|tree| plain_commands(&tree, line)) else {
@@ -337,7 +337,7 @@ fn prefixes(parser: &mut Parser, rule: &str, line: &str) -> Said {
     [Said::Deny, Said::Ask].into_iter().find(|worse| said.contains(worse)).unwrap_or(Said::Allow)
 }
 
-/// Every command of a line that has nothing but plain words and quotes, joined by the four operators.
+/// Returns every command of a line that has only plain words and quotes, joined by the four operators.
 fn plain_commands(tree: &Tree, line: &str) -> Option<Vec<Vec<String>>> {
     const NODES: [&str; 11] = [
         "program",
