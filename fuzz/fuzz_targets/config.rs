@@ -1,5 +1,5 @@
-//! Any bytes as a config: read or refused with a reason, never a panic; rewriting the
-//! older spellings of a good one is done at once and breaks nothing.
+//! Parses any bytes as a config: the reader accepts them or refuses them with a reason, and never panics. One migration
+//! rewrites all older spellings of a valid config and breaks nothing.
 #![no_main]
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use askfirst_config::{LoadOptions, Places, effective, load, migrate};
 use libfuzzer_sys::fuzz_target;
 
-/// A folder of this process alone, with nothing else in it.
+/// Returns an empty folder that only this process uses.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join(format!("askfirst-fuzz-config-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("notes")).expect("a folder for the config");

@@ -1,4 +1,4 @@
-//! Any text and any bytes made visible: nothing that a screen acts upon or leaves out, and nothing lost.
+//! Makes any text and any bytes visible: the result has nothing that a screen acts on or hides, and loses nothing.
 #![no_main]
 
 use askfirst_display::escape::{PieceKind, VisibleText, visible, visible_bytes, visible_line};
@@ -35,7 +35,8 @@ fn unchanged_if_plain(drawn: &VisibleText, text: &str) {
     }
 }
 
-/// What turns, joins, hides or breaks text, named one by one so that no table of ours is trusted.
+/// Returns whether a character turns, joins, hides or breaks text. The list is explicit, so that the test trusts no
+/// table of askfirst.
 fn hides(c: char) -> bool {
     matches!(c,
         '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202f}'

@@ -1,4 +1,5 @@
-//! Any bytes as JSON: no panic, one canonical text, and no disagreement with a plain reader but the named refusals.
+//! Parses any bytes as JSON: no panic, one canonical text, and the same value as a plain reader, except for named
+//! refusals.
 #![no_main]
 
 use askfirst::json::{MAX_DEPTH, MAX_VALUES, canonical, count, parse};
@@ -38,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-/// How many key and value pairs stand in the text: colons outside strings.
+/// Returns the number of key and value pairs in the text: colons outside strings.
 fn pairs(bytes: &[u8]) -> usize {
     let (mut count, mut in_string, mut escaped) = (0, false, false);
     for byte in bytes {

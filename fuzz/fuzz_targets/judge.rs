@@ -1,5 +1,5 @@
-//! Any small policy and call: the judge answers, as a plain reading of the precedence would, and a rule that is
-//! stricter never makes it milder.
+//! Judges any call by any small policy: the judge agrees with a plain implementation of the precedence, and a stricter
+//! rule never makes the verdict milder.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -115,7 +115,7 @@ impl Said {
 }
 
 impl Layer {
-    /// The entries by name; a name stands once.
+    /// Returns the entries by name; each name occurs once.
     fn named(&self) -> Vec<(&'static str, Vec<Case>)> {
         let mut named: Vec<(&'static str, Vec<Case>)> = Vec::new();
         for (name, said) in self.entries.iter().take(8) {
@@ -162,7 +162,7 @@ fn assessment(scene: &Scene) -> Assessment {
     Assessment { firm: scene.firm, starts_process: scene.starts, ..Assessment::new(view) }
 }
 
-/// The precedence, read off the design without any index.
+/// The precedence as the design describes it, without any index.
 fn plainly(main: &Layer, call: &ApprovalContext, assessment: &Assessment) -> Approval {
     let named = main.named();
     let spoken = speaking(&named, call);
@@ -215,7 +215,7 @@ fn name_glob(text: &str) -> &'static Glob {
     NAME_GLOBS.iter().find(|glob| glob.text() == text).expect("one of the names")
 }
 
-/// An entry that says nothing at all leaves the word to the tool.
+/// Returns the approval value of the most specific entry. If that entry has none, the tool's own assessment applies.
 fn says(spoken: &[(usize, &Case)]) -> Option<(Approval, usize)> {
     let speaks = |case: &Case| case.approval.is_some() || case.risk.is_none();
     let first = spoken.iter().find(|(_, case)| speaks(case))?.0;

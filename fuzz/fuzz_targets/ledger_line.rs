@@ -1,5 +1,5 @@
-//! A ledger that somebody wrote over: reading, checking and going on never panic, and with the hash that was noted before
-//! no change to what it covers goes unseen. Half of the time the file is nothing but the fuzzer's bytes.
+//! Reads, verifies and continues a changed audit log without a panic. With a hash that was noted before, the check
+//! finds every change to covered content. In half of the runs, the file has only the fuzzer's bytes.
 #![no_main]
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ enum File<'a> {
     Changed(Vec<Change<'a>>),
 }
 
-/// Some bytes taken out of a good ledger and others put in their place.
+/// Some bytes of a valid log, replaced by others.
 #[derive(Debug, Arbitrary)]
 struct Change<'a> {
     at: u16,
@@ -31,7 +31,7 @@ struct Change<'a> {
 #[derive(Debug, Arbitrary)]
 enum Put<'a> {
     Bytes(&'a [u8]),
-    /// A line of the good ledger.
+    /// A line of the valid log.
     Line(u8),
     Newline,
 }
@@ -106,7 +106,7 @@ fn text(file: &File<'_>) -> Vec<u8> {
 fuzz_target!(|file: File<'_>| {
     let text = text(&file);
     let path = GOOD.folder.join("ledger.jsonl");
-    // It must be ours alone, or it is not opened.
+    // The file must be private to this user; otherwise askfirst does not open it.
     let fresh = GOOD.folder.join("fresh");
     std::fs::write(&fresh, &text).expect("a file");
     std::fs::rename(&fresh, &path).expect("a file");

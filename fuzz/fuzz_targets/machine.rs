@@ -1,5 +1,5 @@
-//! Any order of submitting, presenting, answering, cancelling, waiting and stopping: every call is resolved exactly once,
-//! and a permit rests on a person's answer to a question that named the call, on the mode, or on memory.
+//! Submits, presents, answers, cancels, waits and stops in any order. The machine resolves every call exactly once, and
+//! a permit rests on a person's answer to a question that named the call, on the mode, or on memory.
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,17 +104,17 @@ struct Watch {
     now: Timestamp,
     calls: BTreeMap<Ticket, Submission>,
     resolved: BTreeSet<Ticket>,
-    /// The question on screen, as it was handed out.
+    /// The question on screen, as the machine returned it.
     asked: Option<(QuestionId, Option<Question>)>,
-    /// Every question that was ever shown.
+    /// All questions that were shown.
     shown: Vec<QuestionId>,
-    /// What a person said yes to and wanted remembered.
+    /// The calls that a person approved for the session.
     remembered: Vec<(String, Value, Option<OfferedPattern>)>,
     stopped: bool,
 }
 
 impl Watch {
-    /// Looks at what the machine wants done. `answered` is what a person just answered, with the question.
+    /// Handles the effects of the machine. `answered` is the last answer of a person, with its question.
     fn look(&mut self, answered: Option<(&Question, &[ApprovalDecision])>) {
         for effect in self.machine.take_effects() {
             match effect {
@@ -131,7 +131,7 @@ impl Watch {
                 }
                 Effect::Resolve(ticket, resolution) => {
                     assert!(self.resolved.insert(ticket), "{ticket:?} is resolved twice");
-                    // A submission is known to us only after the machine has answered it.
+                    // The test learns of a submission only after the machine has answered it.
                     let Some(wanted) = self.calls.get(&ticket) else { panic!("{ticket:?} was never given") };
                     let Some(permit) = &resolution.permit else { continue };
                     assert!(resolution.decision.approved && resolution.decision.edited_args.is_none());
@@ -221,7 +221,7 @@ impl Watch {
         }
     }
 
-    /// Answers the question on screen, or, every fourth time, one from before.
+    /// Answers the question on screen or, every fourth time, an earlier one.
     fn answer(&mut self, which: u8, decisions: &[Decides]) {
         let decisions: Vec<ApprovalDecision> = decisions.iter().take(4).map(decision).collect();
         let answer = Answer { decisions: decisions.clone(), seen: None };
@@ -278,7 +278,7 @@ fuzz_target!(|bytes: &[u8]| {
     for op in play.ops.iter().take(64) {
         watch.play(op);
     }
-    // Waiting long enough ends everything, if there is a time-out; else stopping does.
+    // With a time-out, a long wait ends every call; without one, a stop does.
     while let Some(at) = watch.machine.wake_at() {
         let waiting = watch.calls.len() - watch.resolved.len();
         watch.now = watch.now.max(at);

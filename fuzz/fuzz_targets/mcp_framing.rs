@@ -1,5 +1,5 @@
-//! Bytes on their way through the gateway: lines, events and messages are the same however the bytes arrive, nothing
-//! passes as another message than it is, and nothing panics.
+//! Sends bytes through the gateway. Lines, events and messages do not depend on how the bytes are split, the gateway
+//! reads the same message as a less strict reader, and nothing panics.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -49,7 +49,7 @@ fuzz_target!(|input: Input<'_>| {
     check(bytes);
 });
 
-/// What the gateway takes for something else than a call is not one for a reader who is less strict.
+/// Checks that a less strict reader reads the same message as the gateway.
 fn check(bytes: &[u8]) {
     let Ok(asks) = message(bytes) else { return };
     let lenient: Value = serde_json::from_slice(bytes).expect("a message is JSON");

@@ -1,5 +1,5 @@
-//! Any text in any place of a question, and any keys: no byte of it reaches the terminal raw, no row of it can pass for
-//! the frame or an option, and nothing is approved unless a lone `y` or `s` came while it said ready.
+//! Puts any text in any place of a question, and presses any keys. No byte of the text reaches the terminal raw, and no
+//! row of it can pass for the frame or an option. Only a single `y` or `s` while the prompt is ready approves.
 #![no_main]
 
 use std::time::Duration;
@@ -81,13 +81,13 @@ fn question(input: &Input) -> Question {
     Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 }
 }
 
-/// Every row that holds the text begins with a gutter, and only one says whether keys count.
+/// Checks that every row with the text starts with a gutter, and that only one row says whether keys count.
 fn gutters(drawn: &[u8], columns: u16, rows: u16) {
     let (Ok(high), Ok(wide)) = (rows.try_into(), columns.try_into()) else { return };
     let mut parser = vt100::Parser::new(high, wide, 0);
     parser.process(String::from_utf8_lossy(drawn).replace('\n', "\r\n").as_bytes());
     let mut marks = 0;
-    // The word that is to be typed is of the call, and stands in a sentence of ours, which may take several rows.
+    // The word to type is part of the call. It is in a sentence of askfirst, which may take several rows.
     let mut sentence = false;
     for row in parser.screen().rows(0, columns) {
         sentence |= row.starts_with("to appr");
@@ -99,7 +99,7 @@ fn gutters(drawn: &[u8], columns: u16, rows: u16) {
     assert!(marks <= 1);
 }
 
-/// Only sequences of ours, and nothing else that a terminal acts upon.
+/// Checks that the output has only sequences of askfirst, and nothing else that a terminal acts on.
 fn check(drawn: &[u8]) {
     let text = std::str::from_utf8(drawn).expect("what is drawn is text");
     let mut parts = text.split('\x1b');

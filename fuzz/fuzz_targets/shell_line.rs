@@ -1,4 +1,4 @@
-//! Any text read as a command line: no panic, every place inside the text, and the same answer twice.
+//! Reads any text as a command line: no panic, every position lies inside the text, and the same result twice.
 #![no_main]
 #![allow(
     dead_code,
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
     );
 });
 
-/// A plain line behind an assignment is parsed, and must come out the same.
+/// Puts an assignment before a plain line, so that the parser reads it; the result must be the same.
 fn slow(text: &str, read: &Line) {
     let before = "A=1;";
     let parsed = line::read(&format!("{before}{text}"));
