@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Arbitrary)]
 struct Play {
     mode: u8,
-    somebody: bool,
+    audience: bool,
     time_out: Option<u8>,
     ops: Vec<Op>,
 }
@@ -94,13 +94,14 @@ fn decision(decides: &Decides) -> ApprovalDecision {
         edited_args: decides.edits.then(Args::new),
         cause: pick(&CAUSES, decides.cause),
         stop: decides.stop,
+        rest_unseen: false,
     }
 }
 
 struct Watch {
     machine: Machine,
     mode: Mode,
-    somebody: Audience,
+    audience: Audience,
     now: Timestamp,
     calls: BTreeMap<Ticket, Submission>,
     resolved: BTreeSet<Ticket>,
@@ -121,7 +122,7 @@ impl Watch {
                 Effect::Show(id) => {
                     assert!(self.asked.is_none(), "two questions at a time");
                     assert_ne!(self.mode, Mode::Strict, "a question in strict mode");
-                    assert_eq!(self.somebody, Audience::There, "nobody is there to be asked");
+                    assert_eq!(self.audience, Audience::There, "a question without an audience");
                     assert!(!self.shown.contains(&id), "a question is shown twice");
                     self.shown.push(id);
                     self.asked = Some((id, None));
@@ -260,13 +261,13 @@ impl Watch {
 fuzz_target!(|bytes: &[u8]| {
     let Ok(play) = Play::arbitrary(&mut Unstructured::new(bytes)) else { return };
     let mode = pick(&[Mode::Interactive, Mode::Interactive, Mode::ApproveAll, Mode::Strict], play.mode);
-    let somebody = if play.somebody { Audience::There } else { Audience::Absent };
+    let audience = if play.audience { Audience::There } else { Audience::Absent };
     let time_out = play.time_out.map(|time| Duration::from_millis(u64::from(time) + 1));
-    let machine = Machine::new(mode, somebody, ApprovalMemory::new(None), time_out);
+    let machine = Machine::new(mode, audience, ApprovalMemory::new(None), time_out);
     let mut watch = Watch {
         machine,
         mode,
-        somebody,
+        audience,
         now: Timestamp(1),
         calls: BTreeMap::new(),
         resolved: BTreeSet::new(),
