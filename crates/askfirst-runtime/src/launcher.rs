@@ -337,14 +337,7 @@ impl SandboxLauncher {
             let profile = &derived.profile;
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
             hidden = match &result {
-                Ok(outcome) => match outcome.finished.end {
-                    End::Exited(NOT_EXECUTABLE | NOT_FOUND) => {
-                        let errors = &outcome.finished.stderr;
-                        let errors = [errors.head.as_slice(), &errors.tail].concat();
-                        self.toolchains().explain_errors(&errors, &spec.folder, profile)
-                    }
-                    End::Exited(_) | End::Signalled(_) | End::TimedOut | End::Stopped => None,
-                },
+                Ok(outcome) => self.explain_outcome(&outcome.finished, spec, profile),
                 Err(failed) => self.explain_failure(failed, spec, profile),
             };
             result.map(|outcome| (outcome.finished, outcome.violations))

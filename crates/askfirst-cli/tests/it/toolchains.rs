@@ -353,6 +353,15 @@ fn off_hides_toolchains_and_the_result_names_the_folder() {
         assert!(code != 0 && (out.clone() + &err).contains(line), "{who:?}: {out}{err}");
         let record = fs::read_to_string(machine.at("record.jsonl")).unwrap();
         assert!(record.contains("is hidden in the sandbox"), "{record}");
+        // The exit code of the line is that of another program.
+        for script in ["cargo test 2>&1 | tail -20", "cargo build || true", "cargo check; echo done"] {
+            let (code, out, err) = machine.call(script);
+            let both = out + &err;
+            assert_eq!((code, both.matches("[sandbox: ").count()), (0, 1), "{script}: {both}");
+            assert!(both.contains(line), "{script}: {both}");
+        }
+        let (_, out, err) = machine.call("no-such-program || true; cat cargo 2>&1 | head");
+        assert!(!(out.clone() + &err).contains("[sandbox: "), "{out}{err}");
     }
 }
 

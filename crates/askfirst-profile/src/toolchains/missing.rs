@@ -8,6 +8,25 @@ use super::Toolchains;
 use super::listing::{interpreter, is_program};
 use crate::error::show;
 
+/// How many bytes at the end of a stream are searched for errors.
+const MAX_END: usize = 8 * 1024;
+/// The ends of error messages about a program that was not found.
+const PHRASES: [&str; 3] = ["not found", "No such file or directory", "Permission denied"];
+/// Programs that start others. Their message about a missing program looks like that of `cat` about a missing file.
+const STARTERS: [&str; 12] = [
+    "env",
+    "make",
+    "gmake",
+    "xargs",
+    "timeout",
+    "nohup",
+    "nice",
+    "setsid",
+    "stdbuf",
+    "time",
+    "exec",
+    "FileNotFoundError",
+];
 /// How many words of a shell's errors are looked up.
 const MAX_WORDS: usize = 64;
 /// How many links and interpreters are followed.
@@ -23,6 +42,21 @@ impl Toolchains {
         let quotes = ['\'', '"', '`', '‘', '’', '“', '”', '«', '»'];
         let words = words.map(|word| word.trim().trim_matches(quotes));
         let names = words.filter(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+        names.take(MAX_WORDS).find_map(|name| self.explain_program(Path::new(name), folder, profile))
+    }
+
+    /// Explains the output of a command whose exit code may belong to another program, as in `cargo test | tail`.
+    ///
+    /// Only the end of each stream counts, and only lines that say that a program was not found.
+    pub fn explain_output(&self, streams: [&[u8]; 2], folder: &Path, profile: &OSProfile) -> Option<String> {
+        if self.hidden.is_empty() {
+            return None;
+        }
+        let ends = streams.map(|stream| {
+            let end = stream.get(stream.len().saturating_sub(MAX_END)..).unwrap_or_default();
+            String::from_utf8_lossy(end).into_owned()
+        });
+        let names = ends.iter().flat_map(|end| end.lines().rev()).flat_map(missing_programs);
         names.take(MAX_WORDS).find_map(|name| self.explain_program(Path::new(name), folder, profile))
     }
 
@@ -46,6 +80,14 @@ impl Toolchains {
         let path = match is_plain {
             true => {
                 let has = |entry: &&PathBuf| entry.join(name).metadata().is_ok_and(|file| is_program(&file));
+                let starts = |entry: &PathBuf| {
+                    let real = entry.canonicalize().map(|entry| entry.join(name));
+                    real.is_ok_and(|real| is_visible(profile, &real) && needed(real, profile).is_none())
+                };
+                // If another folder of `PATH` has a program that starts, nothing hidden is missing.
+                if entries.clone().filter(has).any(starts) {
+                    return None;
+                }
                 entries.clone().find(has)?.join(name)
             }
             false => folder.join(name),
@@ -66,6 +108,44 @@ impl Toolchains {
         };
         let (name, entry) = (show(name), self.shorten(entry));
         Some(format!("`{name}` is in `{entry}`, which is hidden in the sandbox{reason}{hint}"))
+    }
+}
+
+/// Returns the programs that a line reports as not found, or as not executable.
+fn missing_programs(line: &str) -> Vec<&str> {
+    let parts: Vec<&str> = line.split(": ").map(str::trim).collect();
+    let Some(at) = parts.iter().position(|part| PHRASES.iter().any(|phrase| part.ends_with(phrase))) else {
+        return Vec::new();
+    };
+    let said = parts.get(at).copied().unwrap_or_default();
+    let is_starter = |part: &&str| {
+        let name = part.split([' ', '[']).next().unwrap_or_default();
+        STARTERS.contains(&name.rsplit('/').next().unwrap_or_default())
+    };
+    // A shell says `not found` only about a program. Other messages may be about any file with the same name.
+    let is_about_program = said.ends_with("not found") || parts.iter().take(at).any(is_starter);
+    // A shell names a line, and a program with its path: `bash: line 1: bin/tool: No such file or directory`.
+    let is_line = |part: &&str| {
+        let number = part.strip_prefix("line ").unwrap_or(part);
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_of_shell = parts.iter().take(at).any(is_line);
+    let names = parts.iter().enumerate().filter(|(number, _)| *number != at).map(|(_, part)| name_in(part));
+    let is_program = |name: &&str| is_about_program || is_of_shell && name.contains('/');
+    names.filter(|name| !name.is_empty()).filter(is_program).collect()
+}
+
+/// Returns the name that a part of a message consists of or quotes, without quotes. It is empty if there is none.
+fn name_in(part: &str) -> &str {
+    const QUOTES: [char; 8] = ['\'', '"', '`', '‘', '’', '“', '”', '«'];
+    let part = part.trim_end_matches('»');
+    match part.contains(char::is_whitespace) {
+        false => part.trim_matches(QUOTES),
+        // `failed to run command ‘cargo’`
+        true => {
+            let quoted = part.strip_suffix(QUOTES).and_then(|start| start.rsplit(QUOTES).next());
+            quoted.filter(|name| !name.contains(char::is_whitespace)).unwrap_or_default()
+        }
     }
 }
 

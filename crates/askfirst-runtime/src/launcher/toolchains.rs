@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use askfirst::ports::LaunchFailed;
-use askfirst_sandbox::{LaunchError, OSProfile, Spec};
+use askfirst_sandbox::{End, LaunchError, LaunchOutcome, OSProfile, Spec};
 
 use super::SandboxLauncher;
 use crate::sandbox::{DerivedProfile, Toolchains};
@@ -40,6 +40,26 @@ impl SandboxLauncher {
         let is_new = |name: &OsString| !spec.env.iter().any(|(given, _)| given == name);
         let new = toolchains.variables().iter().filter(|(name, _)| is_new(name)).cloned();
         Spec { env: spec.env.iter().cloned().chain(new).collect(), ..spec.clone() }
+    }
+
+    /// Explains why a program did not start in the sandbox, if a hidden folder is the reason.
+    pub(super) fn explain_outcome(
+        &self,
+        outcome: &LaunchOutcome,
+        spec: &Spec,
+        profile: &OSProfile,
+    ) -> Option<String> {
+        let [stdout, stderr] =
+            [&outcome.stdout, &outcome.stderr].map(|stream| [stream.head.as_slice(), &stream.tail].concat());
+        let toolchains = self.toolchains();
+        let by_code = match outcome.end {
+            End::Exited(NOT_EXECUTABLE | NOT_FOUND) => {
+                toolchains.explain_errors(&stderr, &spec.folder, profile)
+            }
+            End::Exited(_) | End::TimedOut => None,
+            End::Signalled(_) | End::Stopped => return None,
+        };
+        by_code.or_else(|| toolchains.explain_output([&stderr, &stdout], &spec.folder, profile))
     }
 
     /// Explains why a program does not exist in the sandbox, if a hidden folder is the reason.

@@ -4,10 +4,20 @@ use super::*;
 
 impl World {
     fn explain(&self, errors: &str) -> Option<String> {
+        let line =
+            self.find().explain_errors(errors.as_bytes(), &self.at("project"), &self.profile_with_root());
+        line.map(|line| line.replace(&self.at("").display().to_string(), "[world]/"))
+    }
+
+    fn explain_output(&self, streams: [&str; 2]) -> Option<String> {
+        let profile = self.profile_with_root();
+        self.find().explain_output(streams.map(str::as_bytes), &self.at("project"), &profile)
+    }
+
+    fn profile_with_root(&self) -> OSProfile {
         let mut profile = self.profile();
         profile.readable.push(askfirst_sandbox::Grant::of(self.at("project")).unwrap());
-        let line = self.find().explain_errors(errors.as_bytes(), &self.at("project"), &profile);
-        line.map(|line| line.replace(&self.at("").display().to_string(), "[world]/"))
+        profile
     }
 }
 
@@ -43,6 +53,54 @@ fn errors_of_shells_name_the_hidden_folder() {
     ] {
         assert_eq!(world.explain(errors), None, "{errors}");
     }
+}
+
+#[test]
+fn output_of_a_pipeline_names_the_hidden_folder() {
+    let world = world();
+    for output in [
+        "bash: line 1: tool: command not found\n",
+        "a\nsh: 1: tool: not found\nb\n",
+        "zsh:1: command not found: tool\n",
+        "/usr/bin/env: ‘tool’: No such file or directory\n",
+        "timeout: failed to run command ‘tool’: No such file or directory\n",
+        "make: tool: No such file or directory\nmake: *** [Makefile:2: all] Error 127\n",
+        "make[1]: tool: Permission denied\n",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'tool'\n",
+        "bash: line 1: [world]/opt/open/bin/tool: No such file or directory\n",
+    ] {
+        let output = output.replace("[world]", world.at("").to_str().unwrap().trim_end_matches('/'));
+        for streams in [["", output.as_str()], [output.as_str(), ""]] {
+            let line = world.explain_output(streams).unwrap_or_else(|| panic!("{output}"));
+            assert!(line.contains("opt/open/bin`, which is hidden") && !line.contains('\n'), "{line}");
+        }
+    }
+}
+
+#[test]
+fn output_without_a_hidden_program_is_not_explained() {
+    let mut world = world();
+    world.program("home/bin/both", "");
+    world.program("opt/open/bin/both", "");
+    world.link("project/gone", "/nowhere/data");
+    let long = format!("bash: line 1: tool: command not found\n{}", "text\n".repeat(4_000));
+    for output in [
+        "bash: line 1: nowhere: command not found\n",
+        "bash: line 1: known: command not found\n",
+        "bash: line 1: both: command not found\n",
+        "cat: tool: No such file or directory\n",
+        "ls: cannot access 'tool': No such file or directory\n",
+        "cat: ./gone: No such file or directory\n",
+        "tool: ok\nnothing was not found here\n",
+        "note: tool is fine\n",
+        "not found\n: not found\n",
+        &long,
+    ] {
+        assert_eq!(world.explain_output(["", output]), None, "{output}");
+    }
+    // Without a hidden folder, the output is not searched.
+    world.path.pop();
+    assert_eq!(world.explain_output(["bash: line 1: tool: command not found\n", ""]), None);
 }
 
 #[test]
