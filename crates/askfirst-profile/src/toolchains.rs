@@ -87,7 +87,8 @@ impl Toolchains {
         for entry in start.path.iter().filter(|entry| entry.is_absolute()) {
             let Ok(Some(found)) = trace(entry, &fence) else { continue };
             let real = found.real;
-            if is_in(&real) || is_system(&real) || fence.root_around(&real).is_some() {
+            let has_shown = || shown.iter().any(|path| path.parent() == Some(&real));
+            if is_in(&real) || has_shown() || is_system(&real) || fence.root_around(&real).is_some() {
                 links.extend(found.links);
             } else if real.is_dir() {
                 hidden.entry(entry.clone()).or_insert(HiddenReason::NotIncluded);
@@ -109,6 +110,21 @@ impl Toolchains {
     /// The files and folders that every process in the sandbox may read, in addition to the system's. They have no links.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.shown.iter().map(PathBuf::as_path)
+    }
+
+    /// Names these files and folders for a person. Many files of one folder are counted.
+    #[must_use]
+    pub fn summary(&self) -> Vec<String> {
+        const MAX_NAMED: usize = 4;
+        let folder_of = |path: &PathBuf| path.parent().filter(|_| path.is_file()).map(Path::to_owned);
+        let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        self.shown.iter().filter_map(folder_of).for_each(|folder| *files.entry(folder).or_default() += 1);
+        files.retain(|_, count| *count > MAX_NAMED);
+        let is_counted = |path: &PathBuf| folder_of(path).is_some_and(|folder| files.contains_key(&folder));
+        let named = self.shown.iter().filter(|path| !is_counted(path)).map(|path| self.shorten(path));
+        let counted =
+            files.iter().map(|(folder, count)| format!("{}/* ({count} files)", self.shorten(folder)));
+        named.chain(counted).collect()
     }
 
     /// Whether every process in the sandbox may read a path as part of a toolchain. The path must have no links; one with
@@ -199,7 +215,10 @@ fn restrict(scan: &mut Scan<'_>, fence: &Fence, floor: &Settings) {
             let inner =
                 paths.iter().filter(|inner| inner.starts_with(&path) && fence.forbids(inner).is_none());
             scan.shown.extend(inner.cloned());
-            scan.hidden.insert(path, HiddenReason::NotIncluded);
+            // For a file in an entry of `PATH`, the entry is reported.
+            if !path.parent().is_some_and(|folder| scan.searched.contains(folder)) {
+                scan.hidden.insert(path, HiddenReason::NotIncluded);
+            }
         }
     }
 }

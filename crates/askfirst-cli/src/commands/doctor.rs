@@ -159,11 +159,10 @@ fn about_toolchains(config: &Config) -> Vec<(Health, String)> {
     let names = |paths: Vec<&Path>| {
         paths.into_iter().map(|path| toolchains.shorten(path)).collect::<Vec<_>>().join(" ")
     };
-    let (shown, inside) =
-        (toolchains.folders().collect::<Vec<_>>(), toolchains.hidden_inside().collect::<Vec<_>>());
+    let (shown, inside) = (toolchains.summary(), toolchains.hidden_inside().collect::<Vec<_>>());
     let mut findings = Vec::new();
     if !shown.is_empty() {
-        findings.push((Health::Good, format!("every program can also read, to start: {}", names(shown))));
+        findings.push((Health::Good, format!("every program can also read, to start: {}", shown.join(" "))));
     }
     if !inside.is_empty() {
         findings.push((Health::Good, format!("hidden inside these folders: {}", names(inside))));

@@ -235,6 +235,39 @@ fn toolchains_are_read_only_and_show_nothing_else() {
     }
 }
 
+/// A folder on `PATH` in which a person also works.
+// invariant: 4
+#[test]
+fn projects_beside_a_program_on_path_are_unreadable() {
+    for who in everyone() {
+        let mut machine = Machine::new(who);
+        machine.program("home/src/tool-1.0", "#!/bin/sh\necho \"tool $0\"\n");
+        machine.link("home/src/tool", "tool-1.0");
+        machine.program("home/src/app/bin/build", "#!/bin/sh\necho build\n");
+        machine.link("home/src/build", "app/bin/build");
+        for name in ["home/src/app/.env", "home/src/app/src/main.rs", "home/src/notes/plan.md"] {
+            machine.file(name, "secret");
+        }
+        machine.program("home/npm/node_modules/lint/cli", "#!/bin/sh\ncat \"$(dirname \"$0\")/rules\"\n");
+        machine.file("home/npm/node_modules/lint/rules", "rules\n");
+        machine.file("home/npm/node_modules/lint/.env", "secret");
+        machine.program("home/bin/x", "");
+        machine.link("home/bin/lint", machine.at("home/npm/node_modules/lint/cli"));
+        machine.on_path("home/src");
+        machine.on_path("home/bin");
+        let script = "tool; build; sh \"$(readlink -f ~/bin/lint)\"; cat ~/src/app/.env ~/src/app/src/main.rs \
+                      ~/src/notes/plan.md ~/npm/node_modules/lint/.env; ls ~/src/app ~/src/notes; \
+                      echo x >> ~/src/tool-1.0 && echo wrote";
+        let (_, out, err) = machine.sandbox(script);
+        let start = "tool [machine]/home/src/tool\nbuild\nrules\n";
+        assert!(
+            out.starts_with(start) && !out.contains("secret") && !out.contains("wrote"),
+            "{who:?}: {out}{err}"
+        );
+        assert!(!out.contains("main.rs") && !out.contains("plan.md"), "{who:?}: {out}{err}");
+    }
+}
+
 #[test]
 fn toolchain_of_another_folder_gets_its_variable() {
     for who in everyone() {

@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 16_384;
 const MAX_SEARCHED: usize = 4_096;
 
 /// The maximum number of names that stay hidden in one folder. Each takes time before every command.
-const MAX_HIDDEN: usize = 256;
+pub(super) const MAX_HIDDEN: usize = 256;
 
 /// How much of a script is read to find its interpreter.
 const MAX_SHEBANG: u64 = 256;
@@ -37,6 +37,16 @@ pub(super) struct FolderEntry {
 impl FolderEntry {
     pub(super) fn is_link(&self) -> bool {
         self.kind.is_symlink()
+    }
+
+    /// Whether it is a file and no link.
+    pub(super) fn is_file(&self) -> bool {
+        self.kind.is_file()
+    }
+
+    /// Whether it is a folder and no link.
+    pub(super) fn is_folder(&self) -> bool {
+        self.kind.is_dir()
     }
 
     /// Whether it is a program and no link.
@@ -64,6 +74,22 @@ fn state(folder: &Path) -> Option<FolderState> {
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
+fn stays_hidden(entry: &Listed, fence: &Fence) -> bool {
+    fence.hides(&entry.path) || entry.path.file_name().is_some_and(|name| name == ".git")
+}
+
+/// Returns the names among the entries that stay hidden, except for links.
+///
+/// A link with a hidden name hides its target, if that is below `path`, which is shown.
+pub(super) fn hidden(path: &Path, entries: &[Listed], fence: &Fence) -> Vec<PathBuf> {
+    let names = entries.iter().filter(|entry| stays_hidden(entry, fence));
+    let names = names.filter_map(|entry| match entry.is_link() {
+        true => entry.path.canonicalize().ok().filter(|target| target != path && target.starts_with(path)),
+        false => Some(entry.path.clone()),
+    });
+    names.collect()
+}
+
 impl Folders {
     /// Lists a folder. Returns `None` if it cannot be listed, or has too many names.
     pub(super) fn list(&mut self, folder: &Path) -> Option<Vec<FolderEntry>> {
@@ -75,9 +101,7 @@ impl Folders {
         entries.collect::<Option<Vec<_>>>().filter(|entries| entries.len() <= MAX_NAMES)
     }
 
-    /// Returns the names below a path that stay hidden, except for links. Returns `None` if there is too much to search.
-    ///
-    /// A link with a hidden name hides its target, if that is below the path too.
+    /// Returns the names below a path that stay hidden, as [`hidden`] does. Returns `None` if there is too much to search.
     pub(super) fn search(&mut self, path: &Path, fence: &Fence) -> Option<Vec<PathBuf>> {
         let (mut hidden, mut waiting, mut count) = (Vec::new(), vec![path.to_owned()], 0);
         while let Some(folder) = waiting.pop() {
@@ -89,19 +113,10 @@ impl Folders {
             if count > MAX_SEARCHED {
                 return None;
             }
-            for entry in entries {
-                let is_hidden =
-                    fence.hides(&entry.path) || entry.path.file_name().is_some_and(|name| name == ".git");
-                match (is_hidden, entry.is_link()) {
-                    (true, true) => {
-                        let target = entry.path.canonicalize().ok();
-                        hidden.extend(target.filter(|target| target != path && target.starts_with(path)));
-                    }
-                    (true, false) => hidden.push(entry.path),
-                    (false, _) if entry.kind.is_dir() => waiting.push(entry.path),
-                    (false, _) => {}
-                }
-            }
+            hidden.extend(self::hidden(path, &entries, fence));
+            let folders =
+                entries.into_iter().filter(|entry| entry.is_folder() && !stays_hidden(entry, fence));
+            waiting.extend(folders.map(|entry| entry.path));
             if hidden.len() > MAX_HIDDEN {
                 return None;
             }

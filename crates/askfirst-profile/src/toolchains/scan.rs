@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::fence::{Fence, HiddenReason, is_system};
 use super::is_real;
 use super::layout::{self, Installation};
-use super::listing::{self, Folders};
+use super::listing::{self, Folders, Listed};
 use super::trace::{Trace, trace};
 use crate::reading::read;
 
@@ -18,6 +18,8 @@ use crate::reading::read;
 const MAX_ENTRIES: usize = 512;
 /// The maximum number of files and folders that are shown. Each takes time before every command.
 const MAX_SHOWN: usize = 256;
+/// The maximum number of files that are shown one by one, in a folder that also has folders.
+const MAX_FILES: usize = 128;
 /// The maximum number of links and interpreters that are followed.
 const MAX_FOLLOWED: usize = 4_096;
 /// How many steps lead from a program on `PATH` to something that it needs: a link, an interpreter, a base of an environment.
@@ -41,7 +43,7 @@ pub(super) struct Scan<'a> {
     /// The folders that were listed.
     pub(super) folders: Folders,
     /// The entries of `PATH` whose programs were examined.
-    searched: BTreeSet<PathBuf>,
+    pub(super) searched: BTreeSet<PathBuf>,
     /// The number of paths that were followed.
     followed: usize,
 }
@@ -88,7 +90,11 @@ impl<'a> Scan<'a> {
         if !is_in_root && !is_system(&found.real) {
             match layout::around(&found.real, self.fence) {
                 Some(installation) => self.show_installation(installation, 0)?,
-                None => self.show_programs(&found.real)?,
+                None => match self.show_programs(&found.real) {
+                    // The config names it.
+                    Err(_) if self.is_shown(&found.real) => {}
+                    shown => shown?,
+                },
             }
         }
         if !is_in_root && self.searched.insert(found.real.clone()) {
@@ -138,10 +144,44 @@ impl<'a> Scan<'a> {
         if files.is_empty() && !links.any(|link| is_program(&link.path)) {
             return Err(HiddenReason::NoProgram);
         }
-        self.show_searched(folder)?;
+        self.show_top(folder, &entries)?;
         for script in files {
             self.search_interpreter(&script, 0);
         }
+        Ok(())
+    }
+
+    /// Shows the files and links of a folder. The folders in it stay hidden, except for what a link or a script needs: they
+    /// may be projects.
+    fn show_top(&mut self, folder: &Path, entries: &[Listed]) -> Result<(), HiddenReason> {
+        if self.is_shown(folder) {
+            return Ok(());
+        }
+        let hidden = listing::hidden(folder, entries, self.fence);
+        let folders = entries.iter().filter(|entry| entry.is_folder() && !hidden.contains(&entry.path));
+        let folders: Vec<PathBuf> = folders.map(|entry| entry.path.clone()).collect();
+        let is_shown = |entry: &&Listed| entry.is_file() && !hidden.contains(&entry.path);
+        let files: Vec<&Listed> = entries.iter().filter(is_shown).collect();
+        if hidden.len() > listing::MAX_HIDDEN {
+            return Err(HiddenReason::Unsearchable);
+        }
+        self.denied.extend(hidden);
+        match folders.len() {
+            0 => return self.show(folder),
+            // So many files would take too long before every command. Then links into these folders lead nowhere.
+            count if files.len() > MAX_FILES && count <= listing::MAX_HIDDEN => {
+                self.denied.extend(folders);
+                return self.show(folder);
+            }
+            _ if files.len() > MAX_FILES => return Err(HiddenReason::Unsearchable),
+            _ => {}
+        }
+        files.iter().try_for_each(|file| self.show(&file.path))?;
+        // No program is started by a link to a folder.
+        let is_wanted =
+            |entry: &&Listed| entry.is_link() && entry.path.is_file() && !self.fence.hides(&entry.path);
+        let links: Vec<PathBuf> = entries.iter().filter(is_wanted).map(|entry| entry.path.clone()).collect();
+        links.iter().for_each(|link| self.follow(link, 0));
         Ok(())
     }
 
@@ -282,7 +322,11 @@ impl<'a> Scan<'a> {
         let packages =
             real.ancestors().filter(|above| above.file_name().is_some_and(|name| name == "node_modules"));
         if let Some(packages) = packages.last().filter(|packages| self.fence.refuses(packages).is_none()) {
-            return self.show(packages);
+            return self.show_searched(packages).or_else(|reason| match (reason, package(real)) {
+                // There is too much to search. A program with all its packages in one folder still starts.
+                (HiddenReason::Unsearchable, Some(package)) => self.show_searched(&package),
+                (reason, _) => Err(reason),
+            });
         }
         let found = fs::metadata(real).map_err(|_| HiddenReason::Unsearchable)?;
         if !listing::is_program(&found) {
@@ -350,4 +394,15 @@ impl<'a> Scan<'a> {
             }
         }
     }
+}
+
+/// The package of Node that contains a path: the folder in the innermost `node_modules`, or below its scope.
+fn package(path: &Path) -> Option<PathBuf> {
+    let packages =
+        path.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"))?;
+    let mut names = path.strip_prefix(packages).ok()?.iter();
+    let name = names.next()?;
+    let package = packages.join(name);
+    let is_scope = name.to_str().is_some_and(|name| name.starts_with('@'));
+    Some(if is_scope { package.join(names.next()?) } else { package })
 }

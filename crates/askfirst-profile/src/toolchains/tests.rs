@@ -294,6 +294,16 @@ fn entry_through_a_link_keeps_its_spelling() {
 }
 
 #[test]
+fn summary_counts_many_files_of_one_folder() {
+    let mut world = World::new();
+    (0..5).for_each(|number| world.program(&format!("home/tools/{number}"), ""));
+    world.folder("home/tools/project");
+    world.program("home/bin/x", "");
+    world.on_path(&["home/tools", "home/bin"]);
+    assert_eq!(world.find().summary(), ["~/bin", "~/tools/* (5 files)"]);
+}
+
+#[test]
 fn list_shows_only_what_it_names() {
     let mut world = World::new();
     world.make_pyenv();

@@ -173,4 +173,5 @@ fn config_line_keeps_the_listed_paths() {
     // The line that is offered does what it says.
     world.config.main.sandbox.toolchains.paths.push(world.at("opt/open/bin"));
     assert!(world.shown().contains(&"opt/open/bin".to_owned()));
+    assert_eq!(world.reason("opt/open/bin"), None);
 }

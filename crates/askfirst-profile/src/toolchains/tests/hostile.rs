@@ -241,14 +241,90 @@ fn folder_that_everyone_can_fill_is_hidden() {
 fn secrets_between_programs_stay_hidden() {
     let mut world = World::new();
     world.program("home/bin/deploy", "");
-    let files = [".env", "sub/.env", "sub/server.pem", "deploy.key", ".git/config", "kept.txt", "real"];
+    let files = [".env", "deploy.key", ".git/config", "kept.txt", "real"];
     files.iter().for_each(|name| world.file(&format!("home/bin/{name}"), ""));
     world.link("home/bin/tls.pem", "real");
     world.never_read(&["*.pem"]);
     world.on_path(&["home/bin"]);
-    let hidden = [".env", ".git", "deploy.key", "real", "sub/.env", "sub/server.pem"];
+    let hidden = [".env", ".git", "deploy.key", "real"];
     assert_eq!(world.names(world.find().hidden_inside()), hidden.map(|name| format!("home/bin/{name}")));
     assert_eq!(world.profile().denied.len(), hidden.len());
+    // With a folder in it, each file is shown on its own. A folder that the config names is searched at any depth.
+    for name in ["sub/.env", "sub/server.pem", "sub/code"] {
+        world.file(&format!("home/bin/{name}"), "");
+    }
+    assert_eq!(world.shown(), ["deploy", "kept.txt"].map(|name| format!("home/bin/{name}")));
+    assert_eq!(world.find().hidden_inside().count(), 0);
+    world.config.main.sandbox.toolchains.paths = vec![world.at("home/bin")];
+    let all = [&hidden[..], &["sub/.env", "sub/server.pem"]].concat();
+    let all: Vec<String> = all.iter().map(|name| format!("home/bin/{name}")).collect();
+    assert_eq!(
+        (world.shown(), world.names(world.find().hidden_inside())),
+        (vec!["home/bin".to_owned()], all)
+    );
+}
+
+/// A folder on `PATH` may be where a person works.
+// invariant: 4
+#[test]
+fn folders_beside_a_program_on_path_stay_hidden() {
+    let mut world = World::new();
+    world.program("home/src/run-all", "#!/bin/sh\n");
+    for name in ["client/.env", "client/src/main.rs", "client/bin/build", "other/notes.md"] {
+        world.program(&format!("home/src/{name}"), "");
+    }
+    world.link("home/src/build", "client/bin/build");
+    world.link("home/src/latest", "client");
+    world.program("home/src/lint-1.0", "");
+    world.link("home/src/lint", "lint-1.0");
+    world.on_path(&["home/src"]);
+    let shown = ["client/bin/build", "lint-1.0", "run-all"].map(|name| format!("home/src/{name}"));
+    assert_eq!(world.shown(), shown);
+    let found = world.find();
+    assert!(!found.contains(&world.at("home/src/client/.env")) && !found.contains(&world.at("home/src")));
+    let links = [("build", "client/bin/build"), ("lint", "lint-1.0")];
+    let links = links.map(|(link, to)| (world.at("home/src").join(link), world.at("home/src").join(to)));
+    assert_eq!(world.profile().links, links);
+    assert_eq!(world.find().hidden().count(), 0);
+    // With too many files for one mount each, the folders are covered.
+    (0..200).for_each(|number| world.file(&format!("home/src/{number}.txt"), ""));
+    assert_eq!(world.shown(), ["home/src"]);
+    let covered = ["client", "other"].map(|name| format!("home/src/{name}"));
+    assert_eq!(world.names(world.find().hidden_inside()), covered);
+    // The config may show them.
+    world.config.main.sandbox.toolchains.paths = vec![world.at("home/src")];
+    assert_eq!(world.names(world.find().hidden_inside()), ["home/src/client/.env"]);
+}
+
+// invariant: 4
+#[test]
+fn never_read_name_among_packages_stays_hidden() {
+    let mut world = World::new();
+    world.program("home/app/node_modules/.bin/x", "");
+    for name in ["tsc/bin/tsc", "@scope/lint/lint.js"] {
+        world.program(&format!("home/app/node_modules/{name}"), "");
+        world.link(
+            &format!("home/bin/{}", name.replace('/', "-")),
+            world.at("home/app/node_modules").join(name),
+        );
+    }
+    for name in ["tsc/.env", "tsc/vault/x", "@scope/lint/server.key", "other/deep/.env"] {
+        world.file(&format!("home/app/node_modules/{name}"), "secret");
+    }
+    world.file("home/app/.env", "secret");
+    world.never_read(&[".env", "vault"]);
+    world.on_path(&["home/bin"]);
+    let hidden = ["@scope/lint/server.key", "other/deep/.env", "tsc/.env", "tsc/vault"];
+    let hidden = hidden.map(|name| format!("home/app/node_modules/{name}"));
+    assert_eq!(world.shown(), ["home/app/node_modules", "home/bin"]);
+    assert_eq!(world.names(world.find().hidden_inside()), hidden);
+    // Too much to search: only the packages of the programs are shown.
+    (0..5_000).for_each(|number| world.file(&format!("home/app/node_modules/large/{number}"), ""));
+    let packages = ["@scope/lint", "tsc"].map(|name| format!("home/app/node_modules/{name}"));
+    assert_eq!(world.shown(), [packages.as_slice(), &["home/bin".to_owned()]].concat());
+    let hidden = ["@scope/lint/server.key", "tsc/.env", "tsc/vault"];
+    let hidden = hidden.map(|name| format!("home/app/node_modules/{name}"));
+    assert_eq!(world.names(world.find().hidden_inside()), hidden);
 }
 
 #[test]
