@@ -2,6 +2,7 @@
 
 mod links;
 mod names;
+mod pages;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
