@@ -1,6 +1,26 @@
 //! Rules about the configs and commands in documents.
 
-use super::root;
+use super::{root, sources, wrong};
+
+/// A newcomer copies what a page shows.
+#[test]
+fn page_that_accepts_a_missing_sandbox_says_why() {
+    let key = "require_os_sandbox: false";
+    let pages = sources(&root().join("docs/guide"), ".md").into_iter().chain([root().join("README.md")]);
+    let mut places = Vec::new();
+    for path in pages {
+        let page = std::fs::read_to_string(&path).unwrap();
+        for (number, line) in page.lines().enumerate() {
+            // In a sentence, the key is in backticks.
+            let is_config = line.contains(key) && !line.contains('`');
+            let says_why = line.split_once(key).is_some_and(|(_, rest)| rest.contains("# "));
+            if is_config && !says_why {
+                places.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    wrong("configs that accept a missing sandbox without a comment on that line", places);
+}
 
 #[test]
 fn readme_installs_the_program_before_it_uses_it() {
