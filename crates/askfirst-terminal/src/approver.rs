@@ -16,6 +16,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Options;
 use crate::live::PromptContext;
+use crate::notify::Attention;
 use crate::schema::Schemas;
 use crate::tty::{Interruption, PromptEnd, Tty, find_terminal, lock_terminal};
 use crate::ui::EarlierRequest;
@@ -155,6 +156,7 @@ fn work(queue: &Receiver<Job>, shared: &SharedState, options: &Options, schemas:
     for Job { question, reply } in queue {
         let id = question.id;
         let question = Arc::new(question);
+        context.attention = Attention::default();
         // A panic restores the terminal and drops the reply, which then reports that the approver failed.
         let answer = catch_unwind(AssertUnwindSafe(|| {
             let task = PromptTask { question: &question, shared, options, schemas };
@@ -262,12 +264,14 @@ impl PromptTask<'_> {
     }
 
     fn ask(&self, tty: &mut Tty<'_>, context: &mut PromptContext) -> PromptEnd {
-        let lines = |tty: &mut Tty<'_>| plain::ask(tty, self.question, self.options, self.schemas);
+        let lines = |tty: &mut Tty<'_>, context: &mut PromptContext| {
+            plain::ask(tty, self.question, self.options, self.schemas, context)
+        };
         match self.options.style {
-            Style::Plain => lines(tty),
+            Style::Plain => lines(tty, context),
             Style::Colored | Style::Uncolored => {
                 match live::ask(tty, self.question, self.options, self.schemas, context) {
-                    PromptEnd::TooSmall => lines(tty),
+                    PromptEnd::TooSmall => lines(tty, context),
                     ended @ (PromptEnd::Answered(_) | PromptEnd::Woken) => ended,
                 }
             }

@@ -9,10 +9,10 @@ use askfirst::{ApprovalDecision, Cause};
 use askfirst_display::Page;
 
 use crate::Options;
-use crate::decode::{Decoder, Input, Key};
+use crate::decode::{Decoder, Input};
 use crate::edit::{edit, editor};
 use crate::keys::Event;
-use crate::notify::{Protocol, signal};
+use crate::notify::{Attention, Protocol, signal};
 use crate::pause::PauseDetector;
 use crate::schema::Schemas;
 use crate::surface::{AnsiSurface, Surface};
@@ -26,27 +26,14 @@ const FIRST_WAIT: Duration = Duration::from_millis(25);
 const PAGE_CHECK: Duration = Duration::from_millis(10);
 /// The interval of checks whether the size of the window changed.
 pub(crate) const SIZE_CHECK: Duration = Duration::from_millis(200);
-/// A focus report within this time describes the focus at the start of the question.
-const FOCUS_TIME: Duration = Duration::from_secs(1);
 /// The time before the deadline at which the bell rings for a person who is away.
 const LAST_CALL: Duration = Duration::from_secs(60);
 
-/// Whether the terminal window is focused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Focus {
-    /// The terminal did not report it.
-    #[default]
-    Unknown,
-    /// The terminal is focused.
-    Here,
-    /// Another window is focused.
-    Elsewhere,
-}
-
-/// The state that stays between questions.
+/// The state that stays while the prompt is drawn again, and between questions.
 #[derive(Debug, Default)]
 pub(crate) struct PromptContext {
-    pub(crate) focus: Focus,
+    /// Of the current question.
+    pub(crate) attention: Attention,
     pub(crate) history: Arc<Vec<EarlierRequest>>,
 }
 
@@ -59,10 +46,9 @@ struct LivePrompt<'a, 't> {
     decoder: Decoder,
     read_at: Duration,
     schemas: &'a Schemas,
-    focus: &'a mut Focus,
+    attention: &'a mut Attention,
     /// The bytes that call the person.
     signal: String,
-    has_rung: bool,
     ready: bool,
     pauses: PauseDetector,
 }
@@ -87,7 +73,7 @@ pub(crate) fn ask(
     drop(std::thread::Builder::new().name("askfirst-page".to_owned()).spawn(work));
     let surface = AnsiSurface::new(options.style, size.0);
     let (decoder, start) = (Decoder::default(), Instant::now());
-    let focus = &mut context.focus;
+    let attention = &mut context.attention;
     let mut live = LivePrompt {
         tty,
         ui,
@@ -97,9 +83,8 @@ pub(crate) fn ask(
         decoder,
         read_at: Duration::ZERO,
         schemas,
-        focus,
+        attention,
         signal: signal(options.notify, &options.front_end, Protocol::of_environment()),
-        has_rung: false,
         ready: false,
         pauses: PauseDetector::default(),
     };
@@ -133,9 +118,6 @@ impl LivePrompt<'_, '_> {
             Ok(page) => self.ui.complete(page, self.start.elapsed()),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(failed()),
-        }
-        if *self.focus == Focus::Elsewhere {
-            self.ring()?;
         }
         loop {
             self.draw()?;
@@ -194,7 +176,10 @@ impl LivePrompt<'_, '_> {
         let gives_up = self.decoder.patience().map(|patience| self.read_at + patience);
         let look = at + if self.ui.is_whole() { SIZE_CHECK } else { PAGE_CHECK };
         let due = gives_up.into_iter().chain(self.ui.keys.wake_at()).fold(look, Duration::min);
-        self.last_call()?;
+        let is_late = self.ui.deadline().is_some_and(|at| now().until(at) < LAST_CALL);
+        if self.attention.tick(at, is_late) {
+            self.tty.write(&self.signal)?;
+        }
         let was_stopped = self.pauses.detect(at, Duration::ZERO);
         let waited = self.tty.wait(Some(due.saturating_sub(at)));
         let back = self.start.elapsed();
@@ -221,29 +206,10 @@ impl LivePrompt<'_, '_> {
     }
 
     fn handle_inputs(&mut self, inputs: Vec<Input>) -> Result<Event, Interruption> {
-        for input in &inputs {
-            match input {
-                Input::Key(Key::FocusIn) => *self.focus = Focus::Here,
-                Input::Key(Key::FocusOut) => {
-                    *self.focus = Focus::Elsewhere;
-                    if self.start.elapsed() < FOCUS_TIME {
-                        self.ring()?;
-                    }
-                }
-                Input::Key(_) | Input::Paste(_) => {}
-            }
+        if self.attention.read(&inputs, self.start.elapsed()) {
+            self.tty.write(&self.signal)?;
         }
         Ok(if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) })
-    }
-
-    /// Rings the bell and shows a notification, once.
-    fn ring(&mut self) -> Result<(), Interruption> {
-        if std::mem::replace(&mut self.has_rung, true) { Ok(()) } else { self.tty.write(&self.signal) }
-    }
-
-    fn last_call(&mut self) -> Result<(), Interruption> {
-        let late = self.ui.deadline().is_some_and(|at| now().until(at) < LAST_CALL);
-        if late && *self.focus == Focus::Elsewhere { self.ring() } else { Ok(()) }
     }
 
     fn edit(&mut self) -> Result<Option<HostAction>, Interruption> {

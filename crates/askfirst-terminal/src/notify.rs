@@ -1,8 +1,66 @@
-//! Calls a person who looks at another window: by the bell, and by a notification of the terminal.
+//! Calls a person who may look at another window: by the bell, and by a notification of the terminal.
 //!
 //! The notification consists of fixed words and the name of the front end. No text of an agent is in it.
+//! When to call is decided by a state machine without a terminal or a clock of its own.
+
+use std::time::Duration;
 
 use crate::Notify;
+use crate::decode::{Input, Key};
+
+/// The time to wait for a key or a focus report. Many terminals report only changes of the focus.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// A focus report within this time describes the focus at the start of the question.
+const FOCUS_TIME: Duration = Duration::from_secs(1);
+
+/// Whether the terminal window is focused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Focus {
+    /// The terminal has not reported it since the start of the question.
+    #[default]
+    Unknown,
+    /// The terminal is focused.
+    Here,
+    /// Another window is focused.
+    Elsewhere,
+}
+
+/// Decides when to call the person to one question: at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Attention {
+    focus: Focus,
+    has_key: bool,
+    has_called: bool,
+}
+
+impl Attention {
+    /// Handles input, at a time since the start of the question. Returns whether to call the person now.
+    pub(crate) fn read(&mut self, inputs: &[Input], now: Duration) -> bool {
+        let mut left_early = false;
+        for input in inputs {
+            match input {
+                Input::Key(Key::FocusIn) => self.focus = Focus::Here,
+                Input::Key(Key::FocusOut) => {
+                    self.focus = Focus::Elsewhere;
+                    left_early |= now < FOCUS_TIME;
+                }
+                Input::Key(_) | Input::Paste(_) => self.has_key = true,
+            }
+        }
+        left_early && self.call()
+    }
+
+    /// Returns whether to call the person at this time since the start of the question. `is_late` says that the deadline
+    /// is close.
+    pub(crate) fn tick(&mut self, now: Duration, is_late: bool) -> bool {
+        let is_missing = now >= PATIENCE && !self.has_key && self.focus != Focus::Here;
+        (is_missing || is_late && self.focus == Focus::Elsewhere) && self.call()
+    }
+
+    fn call(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_called, true)
+    }
+}
 
 /// The escape code with which a terminal shows notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

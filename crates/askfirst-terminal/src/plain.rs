@@ -11,8 +11,9 @@ use crate::Options;
 use crate::decode::{Decoder, Input};
 use crate::edit::{EditError, edit, editor};
 use crate::keys::{Effect, Event, Keys, REST_KEY, Renderer};
-use crate::live::SIZE_CHECK;
+use crate::live::{PromptContext, SIZE_CHECK};
 use crate::more::more_lines;
+use crate::notify::{Attention, Protocol, signal};
 use crate::paint::{NUMBER, Numbers, draw, paint};
 use crate::pause::PauseDetector;
 use crate::schema::Schemas;
@@ -21,7 +22,13 @@ use crate::ui::page_options;
 use crate::words::{echo, notice_words, now};
 
 /// Asks one question.
-pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, schemas: &Schemas) -> PromptEnd {
+pub(crate) fn ask(
+    tty: &mut Tty<'_>,
+    question: &Question,
+    options: &Options,
+    schemas: &Schemas,
+    context: &mut PromptContext,
+) -> PromptEnd {
     let mut withheld = options.withheld.clone();
     // Lines have no field for arguments.
     withheld.extend(editor().is_none().then_some(Choice::Edit));
@@ -34,6 +41,7 @@ pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, sch
     let seen = LinesSeen { lines: 0, of: 0 };
     let (decoder, read_at, field) = (Decoder::default(), Duration::ZERO, String::new());
     let pauses = PauseDetector::default();
+    let attention = &mut context.attention;
     let mut prompt = PlainPrompt {
         tty,
         question,
@@ -48,6 +56,7 @@ pub(crate) fn ask(tty: &mut Tty<'_>, question: &Question, options: &Options, sch
         seen,
         field,
         pauses,
+        attention,
     };
     match prompt.run() {
         Ok(answer) => PromptEnd::Answered(answer),
@@ -74,6 +83,7 @@ struct PlainPrompt<'a, 't> {
     /// The field of the reason, as it is drawn.
     field: String,
     pauses: PauseDetector,
+    attention: &'a mut Attention,
 }
 
 const READY: &str = "ready: ";
@@ -112,7 +122,10 @@ impl PlainPrompt<'_, '_> {
         let now = self.start.elapsed();
         let gives_up = self.decoder.patience().map(|patience| self.read_at + patience);
         let due = gives_up.into_iter().chain(self.keys.wake_at()).fold(now + SIZE_CHECK, Duration::min);
-        let read = |inputs: Vec<Input>| if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) };
+        // Lines have no escape codes, so the bell calls alone.
+        if self.attention.tick(now, false) {
+            self.tty.write(&signal(self.options.notify, "", Protocol::Bell))?;
+        }
         let was_stopped = self.pauses.detect(now, Duration::ZERO);
         let waited = self.tty.wait(Some(due.saturating_sub(now)));
         let back = self.start.elapsed();
@@ -126,16 +139,23 @@ impl PlainPrompt<'_, '_> {
         match waited {
             WaitResult::Bytes(bytes) => {
                 self.read_at = self.start.elapsed();
-                Ok(read(self.decoder.feed(&bytes)))
+                let inputs = self.decoder.feed(&bytes);
+                Ok(self.read(inputs))
             }
             WaitResult::TimeOver if gives_up.is_some_and(|at| at <= self.start.elapsed()) => {
-                Ok(read(self.decoder.give_up()))
+                let inputs = self.decoder.give_up();
+                Ok(self.read(inputs))
             }
             WaitResult::TimeOver => Ok(Event::Tick),
             WaitResult::Woken => Err(Interruption::Woken),
             WaitResult::EndOfInput => Ok(Event::EndOfInput),
             WaitResult::Lost => Ok(Event::Lost),
         }
+    }
+
+    fn read(&mut self, inputs: Vec<Input>) -> Event {
+        self.attention.read(&inputs, self.start.elapsed());
+        if inputs.is_empty() { Event::Tick } else { Event::Read(inputs) }
     }
 
     fn apply(&mut self, effect: Effect) -> Result<Option<Vec<ApprovalDecision>>, Interruption> {

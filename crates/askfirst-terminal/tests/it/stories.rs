@@ -133,6 +133,35 @@ fn bell_rings_only_without_focus() {
     assert!(asking.ready().send(b"y").end().decision().approved);
 }
 
+/// Many terminals report only changes of the focus, or nothing.
+#[test]
+fn bell_rings_after_a_wait_without_a_key_or_a_report() {
+    for (flags, notification) in [(&[][..], 1), (&["--plain"][..], 0), (&["--notify", "bell"][..], 0)] {
+        let mut asking = Desk::new(email()).env("TERM", "xterm-256color").flags(flags).start();
+        asking.ready();
+        assert!(!asking.screen().contains('\x07'));
+        // Once, however long the question waits.
+        asking.wait_for("\x07");
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        let screen = asking.send(b"n").end().screen;
+        assert_eq!(screen.matches('\x07').count(), 1, "{screen:?}");
+        assert_eq!(screen.matches("\x1b]9;").count(), notification, "{screen:?}");
+    }
+    let still = |flags: &[&str], keys: &[u8]| {
+        let mut asking = Desk::new(email()).flags(flags).start();
+        asking.ready().send(keys);
+        std::thread::sleep(std::time::Duration::from_millis(5_600));
+        let screen = asking.send(b"\x03").end().screen;
+        assert!(!screen.contains('\x07'), "{flags:?}: {screen:?}");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| still(&["--notify", "off"], b""));
+        scope.spawn(|| still(&["--plain", "--notify", "off"], b""));
+        scope.spawn(|| still(&[], b"\x1b[I"));
+        scope.spawn(|| still(&[], b"\x1b[B"));
+    });
+}
+
 #[test]
 fn prompt_without_focus_sends_a_fixed_notification() {
     let mut hostile = email();
