@@ -14,7 +14,7 @@ use askfirst::record::SessionRecord;
 use askfirst::when::Glob;
 use askfirst_config::{Places, parse_duration};
 use askfirst_runtime::ledger::{
-    Entries, Entry, Filter, ReadFault, Refresh, parse_utc, read, rfc3339, verify_with_head,
+    Entries, Entry, Filter, ReadFault, Refresh, lost_entry, parse_utc, read, rfc3339, verify_with_head,
 };
 use askfirst_runtime::tools::catalog::ledger_path;
 use serde_json::{Value, json};
@@ -31,6 +31,8 @@ const LAST: usize = 20;
 
 /// How often `--follow` looks for new entries.
 const POLL: Duration = Duration::from_millis(200);
+
+const SEE_VERIFY: &str = "hint: `askfirst log verify` says what is missing";
 
 /// Shows one call, or verifies the audit log.
 pub fn command(common: &Common, command: &LogCommand, flags: &LogFlags) -> anyhow::Result<Exit> {
@@ -58,6 +60,7 @@ pub fn list(common: &Common, flags: &LogFlags) -> anyhow::Result<Exit> {
         if faults.is_empty() {
             err(&format!("no audit log yet at `{}`", path.display()));
         } else {
+            err(SEE_VERIFY);
             exit = Exit::ToolFailed;
         }
         while !path.exists() {
@@ -65,6 +68,10 @@ pub fn list(common: &Common, flags: &LogFlags) -> anyhow::Result<Exit> {
                 return Ok(exit);
             }
         }
+    } else if let Some(number) = lost_entry(&path, &state) {
+        err(&format!("warning: the audit log was emptied, cut or replaced: its entry {number} is missing"));
+        err(SEE_VERIFY);
+        exit = Exit::ToolFailed;
     }
     let mut entries = read(&path, printer.filter_of_entries())?;
     entries.by_ref().for_each(|entry| printer.add(entry));

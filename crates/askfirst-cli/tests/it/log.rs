@@ -308,6 +308,14 @@ fn log_that_was_emptied_or_removed_is_detected() {
     );
     let log = place.path().join("record.jsonl");
     let good = std::fs::read(&log).unwrap();
+    let (code, _, complaint) = place.run(&LOG);
+    assert_eq!((code, complaint.as_str()), (0, ""));
+    for left in [&b""[..], &good[..good.len() - 2], &good[..good.len() / 2]] {
+        std::fs::write(&log, left).unwrap();
+        let (code, _, complaint) = place.run(&LOG);
+        assert!(code == 1 && complaint.contains("its entry 3 is missing"), "{complaint}");
+        assert!(complaint.contains("hint: `askfirst log verify`"), "{complaint}");
+    }
     for left in [&b""[..], &good[..good.iter().position(|byte| *byte == b'\n').unwrap() + 1]] {
         std::fs::write(&log, left).unwrap();
         let (code, printed, _) = verify();

@@ -119,18 +119,44 @@ impl HeadFile {
     ) -> Result<Option<(u64, Hex)>, LedgerError> {
         let Ok(Some(stored)) = self.read() else { return Ok(None) };
         let entry = (stored.seq, stored.hash.hex());
-        if last == Some(entry) || stored.is_in(path, file, size) {
+        if last == Some(entry) || Self::has(path, file, size, &stored)? {
             return Ok(None);
+        }
+        Ok(Some(entry))
+    }
+
+    /// Returns the number of the entry that the head names, for a reader, if the log no longer has it.
+    ///
+    /// It reads the file only where the entry must end. Another process may write the log meanwhile.
+    pub(super) fn lost_number(&self, path: &Path) -> Option<u64> {
+        for _ in 0..TRIES {
+            let stored = self.read().ok().flatten()?;
+            let file = open_to_read(path).ok()?;
+            let size = file.metadata().ok()?.len();
+            if Self::has(path, &file, size, &stored).ok()? {
+                return None;
+            }
+            if self.read().ok().flatten().as_ref() == Some(&stored) {
+                return Some(stored.seq);
+            }
+        }
+        None
+    }
+
+    /// Returns whether a log has an entry. `size` is the size of the current file.
+    fn has(path: &Path, file: &File, size: u64, stored: &StoredHead) -> Result<bool, LedgerError> {
+        if stored.is_in(path, file, size) {
+            return Ok(true);
         }
         let closed = files::closed(path).map_err(LedgerError::step("look into", folder(path)))?;
         for closed in closed.iter().filter(|file| (file.first..=file.last).contains(&stored.seq)) {
             let file = File::open(&closed.path).map_err(LedgerError::open(&closed.path))?;
             let size = file.metadata().map_err(LedgerError::open(&closed.path))?.len();
             if stored.is_in(&closed.path, &file, size) {
-                return Ok(None);
+                return Ok(true);
             }
         }
-        Ok(Some(entry))
+        Ok(false)
     }
 
     /// Stores an entry as the head. `end` is the size of the log file up to the end of the entry.

@@ -45,6 +45,13 @@ pub use verify::{Verification, VerifyFault, verify, verify_with_head};
 /// The default size at which a new file is started, in bytes.
 pub const ROTATE: u64 = 64 << 20;
 
+/// Returns the number of the newest entry that is known from the head below `state`, if the log no longer has it: someone
+/// emptied, cut or replaced the log. [`verify_with_head`] says what is missing.
+#[must_use]
+pub fn lost_entry(path: &Path, state: &Path) -> Option<u64> {
+    HeadFile::of(path, state).lost_number(path)
+}
+
 /// The settings of an audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerSettings {
