@@ -10,7 +10,7 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-pub use installed::{InstalledClient, installed};
+pub use installed::{InstalledClient, SERVE, installed};
 
 /// The keys under which clients list their servers.
 const PLACES: [&[&str]; 3] = [&["mcpServers"], &["servers"], &["mcp", "servers"]];

@@ -107,9 +107,10 @@ fn init_ends_with_the_steps_for_each_installed_agent() {
             "askfirst trust",
             "askfirst doctor",
             "askfirst watch",
-            "claude mcp add askfirst -- askfirst serve",
-            "gemini mcp add askfirst askfirst serve",
+            "claude mcp add askfirst -- askfirst serve --ask-by watch",
+            "gemini mcp add askfirst askfirst serve -- --ask-by watch",
             "askfirst mcp wrap ~/.cursor/mcp.json",
+            "askfirst serve --ask-by watch",
         ],
         "{out}"
     );

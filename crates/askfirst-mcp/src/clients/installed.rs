@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Direction, rewrite};
 
+/// The server that offers the tools of a config. An agent draws on its own terminal, so the questions go to `watch`.
+pub const SERVE: &str = "askfirst serve --ask-by watch";
+
 /// A client that this project knows.
 struct ClientFacts {
     name: &'static str,
@@ -16,7 +19,7 @@ struct ClientFacts {
     in_project: &'static [&'static str],
     /// Its config files with servers in the user's home folder.
     in_home: &'static [&'static str],
-    /// The command that adds `askfirst serve` to its servers.
+    /// The command that adds [`SERVE`] to its servers.
     add: Option<&'static str>,
 }
 
@@ -27,7 +30,7 @@ const CLIENTS: [ClientFacts; 6] = [
         folders: &[".claude"],
         in_project: &[".mcp.json"],
         in_home: &[".claude.json"],
-        add: Some("claude mcp add askfirst -- askfirst serve"),
+        add: Some("claude mcp add askfirst -- askfirst serve --ask-by watch"),
     },
     ClientFacts {
         name: "Codex",
@@ -35,7 +38,7 @@ const CLIENTS: [ClientFacts; 6] = [
         folders: &[".codex"],
         in_project: &[],
         in_home: &[],
-        add: Some("codex mcp add askfirst -- askfirst serve"),
+        add: Some("codex mcp add askfirst -- askfirst serve --ask-by watch"),
     },
     ClientFacts {
         name: "Gemini CLI",
@@ -43,7 +46,8 @@ const CLIENTS: [ClientFacts; 6] = [
         folders: &[".gemini"],
         in_project: &[".gemini/settings.json"],
         in_home: &[".gemini/settings.json"],
-        add: Some("gemini mcp add askfirst askfirst serve"),
+        // Its own flags end at `--`.
+        add: Some("gemini mcp add askfirst askfirst serve -- --ask-by watch"),
     },
     ClientFacts {
         name: "Cursor",
@@ -84,7 +88,7 @@ pub struct InstalledClient {
     pub name: &'static str,
     /// Its config files with servers that have no gateway in front of them. Those of the project are relative.
     pub wrappable: Vec<PathBuf>,
-    /// The command that adds `askfirst serve` to its servers.
+    /// The command that adds [`SERVE`] to its servers.
     pub add: Option<&'static str>,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use askfirst_config::Places;
-use askfirst_mcp::clients::{InstalledClient, installed};
+use askfirst_mcp::clients::{InstalledClient, SERVE, installed};
 
 use crate::print::out;
 
@@ -32,9 +32,8 @@ fn lines(clients: &[InstalledClient], home: Option<&Path>, trusted: bool) -> Vec
             );
         }
         match client.add {
-            _ if !client.wrappable.is_empty() => {}
             Some(add) => step(add, format!("offer the tools of this config to {name}")),
-            None => step("askfirst serve", format!("add it to {name} as an MCP server")),
+            None => step(SERVE, format!("add this command to {name} as an MCP server")),
         }
     }
     let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();

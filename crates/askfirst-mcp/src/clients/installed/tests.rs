@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{InstalledClient, installed};
+use super::{CLIENTS, InstalledClient, SERVE, installed};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -50,4 +50,12 @@ fn config_is_wrappable_while_a_server_has_no_gateway() {
     rustix::fs::mknodat(rustix::fs::CWD, &global, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
         .unwrap();
     assert_eq!(wrappable(), [PathBuf::from(".cursor/mcp.json")], "a pipe is not opened");
+}
+
+#[test]
+fn every_client_serves_with_questions_at_watch() {
+    let arguments = SERVE.strip_prefix("askfirst serve ").unwrap();
+    for add in CLIENTS.iter().filter_map(|client| client.add) {
+        assert!(add.contains("askfirst serve ") && add.ends_with(arguments), "{add}");
+    }
 }

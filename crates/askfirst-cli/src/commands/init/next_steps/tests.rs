@@ -13,20 +13,24 @@ fn client(name: &'static str, files: &[&str], add: Option<&'static str>) -> Inst
 #[test]
 fn next_steps_connect_each_client_in_its_own_way() {
     let clients = [
-        client("Claude Code", &[], Some("claude mcp add askfirst -- askfirst serve")),
+        client("Claude Code", &[], Some("claude mcp add askfirst -- askfirst serve --ask-by watch")),
+        client("Gemini CLI", &[".gemini/settings.json"], Some("gemini mcp add askfirst askfirst serve")),
         client("Cursor", &[".cursor/mcp.json", "/home/ann/.cursor/mcp.json"], None),
         client("VS Code", &[], None),
     ];
     let lines = lines(&clients, Some(Path::new("/home/ann")), false);
     insta::assert_snapshot!(lines.join("\n"), @r"
     next steps:
-      askfirst trust                             show what the config allows, and ask whether to trust it
-      askfirst doctor                            check what the sandbox enforces on this machine
-      askfirst watch                             answer requests of agents that have no terminal
-      claude mcp add askfirst -- askfirst serve  offer the tools of this config to Claude Code
-      askfirst mcp wrap .cursor/mcp.json         put askfirst in front of the MCP servers of Cursor; add --write to change the file
-      askfirst mcp wrap ~/.cursor/mcp.json       put askfirst in front of the MCP servers of Cursor; add --write to change the file
-      askfirst serve                             add it to VS Code as an MCP server
+      askfirst trust                                            show what the config allows, and ask whether to trust it
+      askfirst doctor                                           check what the sandbox enforces on this machine
+      askfirst watch                                            answer requests of agents that have no terminal
+      claude mcp add askfirst -- askfirst serve --ask-by watch  offer the tools of this config to Claude Code
+      askfirst mcp wrap .gemini/settings.json                   put askfirst in front of the MCP servers of Gemini CLI; add --write to change the file
+      gemini mcp add askfirst askfirst serve                    offer the tools of this config to Gemini CLI
+      askfirst mcp wrap .cursor/mcp.json                        put askfirst in front of the MCP servers of Cursor; add --write to change the file
+      askfirst mcp wrap ~/.cursor/mcp.json                      put askfirst in front of the MCP servers of Cursor; add --write to change the file
+      askfirst serve --ask-by watch                             add this command to Cursor as an MCP server
+      askfirst serve --ask-by watch                             add this command to VS Code as an MCP server
     ");
 }
 
