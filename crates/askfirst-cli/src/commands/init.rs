@@ -1,6 +1,9 @@
 //! `init`: asks a few questions, writes a commented config, shows what it allows, asks whether to trust it, and lists
 //! the next steps.
+//!
+//! The config has a commented line for each folder of `PATH` that the sandbox hides and that a config may show.
 
+mod hidden;
 mod next_steps;
 
 use std::fs::{File, OpenOptions};
@@ -15,6 +18,7 @@ use crate::args::Common;
 use crate::commands::trust;
 use crate::exit::Exit;
 use crate::print::{err, out};
+use hidden::HiddenFolder;
 
 /// The answers to the questions. The defaults are the answers of a person who only presses Enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +61,9 @@ impl Answers {
     };
 }
 
+/// The files that no tool may read.
+const NEVER_READ: [&str; 5] = [".env", ".env.*", "*.pem", "~/.ssh/**", "~/.aws/**"];
+
 /// Commands that change files in the roots. `rm` is not among them, since it cannot be undone.
 const CHANGES: [&str; 7] = ["mkdir", "touch", "cp", "mv", "sed -i", "git add", "tee"];
 
@@ -98,8 +105,9 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
     let kinds: Vec<&ProjectKind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
     let git = folder.join(".git").exists();
     let unasked = if yes { Answers::YES } else { Answers::default() };
+    let hidden = hidden::folders(&folder);
     if print {
-        crate::print::result(&text(unasked, &kinds, git));
+        crate::print::result(&text(unasked, &kinds, git, &hidden));
         return Ok(Exit::Done);
     }
     let file = folder.join(PROJECT_FILE);
@@ -128,7 +136,7 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
         .create_new(true)
         .open(&file)
         .with_context(|| format!("cannot write `{}`", file.display()))?;
-    written.write_all(text(answers, &kinds, git).as_bytes())?;
+    written.write_all(text(answers, &kinds, git, &hidden).as_bytes())?;
     written.sync_all()?;
     out(&format!("written: {}", file.display()));
     let exit = if has_terminal {
@@ -137,7 +145,7 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
         out("not trusted: no terminal to ask on; until you trust it, it can only make things stricter");
         Exit::Done
     };
-    next_steps::print(&folder, has_terminal && exit == Exit::Done);
+    next_steps::print(&folder, has_terminal && exit == Exit::Done, &hidden);
     Ok(exit)
 }
 
@@ -223,7 +231,7 @@ fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyho
 }
 
 /// Returns the text of the config.
-fn text(answers: Answers, kinds: &[&ProjectKind], git: bool) -> String {
+fn text(answers: Answers, kinds: &[&ProjectKind], git: bool, hidden: &[HiddenFolder]) -> String {
     let approval = |choice: Choice| match choice {
         Choice::WithoutAsking => "none",
         Choice::Asked | Choice::Never => "required",
@@ -242,13 +250,20 @@ sandbox:
       root: .
       mode: {mode}                # ro: read only
       approval: {{ read: {}, write: {} }}
-  never_read: [\".env\", \".env.*\", \"*.pem\", \"~/.ssh/**\", \"~/.aws/**\"]
+  never_read: [{}]
   # Built in: git hooks, shell profiles, editor config, agent config and this file are never written.
   toolchains: auto            # programs on your PATH can start in the sandbox; `askfirst doctor` lists their folders
 ",
         approval(answers.reads),
         approval(answers.writes),
+        NEVER_READ.map(|name| format!("\"{name}\"")).join(", "),
     );
+    for HiddenFolder { name, reason, line } in hidden {
+        text.push_str(&format!(
+            "  # Programs in {name} do not start in the sandbox: {reason}. To show it, replace `toolchains: auto` with:\n"
+        ));
+        text.push_str(&format!("  # {line}\n"));
+    }
     if answers.looks == Choice::Never {
         text.push_str("\n# Without a `shell:` section, askfirst offers no commands.\n");
         return text;

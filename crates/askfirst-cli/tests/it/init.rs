@@ -116,3 +116,48 @@ fn init_ends_with_the_steps_for_each_installed_agent() {
     );
     assert!(!out.contains("askfirst hook"), "{out}");
 }
+
+#[test]
+fn init_offers_the_line_for_each_hidden_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = project();
+    let home = place.path().join("home");
+    let names = ["bin", "open", "wide\n  x y", ""];
+    for (name, mode) in names.into_iter().zip([0o755, 0o777, 0o777]) {
+        let folder = home.join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("tool"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(folder.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    // No folder on `PATH` contains the project.
+    let work = place.path().join("project");
+    fs::create_dir(&work).unwrap();
+    let entries = names.map(|name| home.join(name)).into_iter().chain(["/usr/bin".into()]);
+    let path = std::env::join_paths(entries).unwrap();
+    let run = |words: &[&str]| {
+        let mut command = place.command(words);
+        let output = command.current_dir(&work).env("HOME", &home).env("PATH", &path).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let printed = run(&["init", "--print"]);
+    let out = run(&["init", "--yes"]);
+    let config = fs::read_to_string(work.join("askfirst.yaml")).unwrap();
+    let line = "  # toolchains: [auto, ~/open]\n";
+    let sentence = "  # Programs in ~/open do not start in the sandbox: everyone can write in it. To show it, replace `toolchains: auto` with:\n";
+    for text in [&printed, &config] {
+        assert!(text.contains(&[sentence, line].concat()), "{text}");
+        assert_eq!(text.matches("# toolchains: ").count(), 2, "{text}");
+        assert!(!text.contains("~/bin") && !text.contains("\n  x y"), "{text}");
+    }
+    assert!(out.contains("edit askfirst.yaml") && out.contains("programs in ~/open, "), "{out}");
+    let of_doctor = |text: &str| {
+        fs::write(work.join("askfirst.yaml"), text).unwrap();
+        run(&["doctor", "--config", "askfirst.yaml"])
+    };
+    assert!(of_doctor(&config).contains("~/open is hidden"));
+    // The line does what its comment says.
+    let changed = config.replace("  toolchains: auto ", "  # ").replace(line, &line.replace("# ", ""));
+    let doctor = of_doctor(&changed);
+    assert!(doctor.contains("~/open") && !doctor.contains("~/open is hidden"), "{doctor}");
+}

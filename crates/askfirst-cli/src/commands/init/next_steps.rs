@@ -5,18 +5,35 @@ use std::path::Path;
 use askfirst_config::Places;
 use askfirst_mcp::clients::{InstalledClient, SERVE, installed};
 
+use super::hidden::HiddenFolder;
 use crate::print::out;
 
 /// Prints the next steps.
-pub fn print(project: &Path, trusted: bool) {
+pub fn print(project: &Path, trusted: bool, hidden: &[HiddenFolder]) {
     let home = Places::from_env().home;
     let clients = installed(project, home.as_deref(), std::env::var_os("PATH").as_deref());
-    lines(&clients, home.as_deref(), trusted).iter().for_each(|line| out(line));
+    lines(&clients, home.as_deref(), trusted, hidden).iter().for_each(|line| out(line));
 }
 
-fn lines(clients: &[InstalledClient], home: Option<&Path>, trusted: bool) -> Vec<String> {
+fn lines(
+    clients: &[InstalledClient],
+    home: Option<&Path>,
+    trusted: bool,
+    hidden: &[HiddenFolder],
+) -> Vec<String> {
     let mut steps: Vec<(String, String)> = Vec::new();
     let mut step = |command: &str, does: String| steps.push((command.to_owned(), does));
+    if !hidden.is_empty() {
+        let names: Vec<&str> = hidden.iter().map(|folder| folder.name.as_str()).collect();
+        let names = names.join(", ");
+        let again = if trusted { "; then run `askfirst trust`" } else { "" };
+        step(
+            "edit askfirst.yaml",
+            format!(
+                "programs in {names} do not start in the sandbox; a commented line `toolchains` shows how{again}"
+            ),
+        );
+    }
     if !trusted {
         step("askfirst trust", "show what the config allows, and ask whether to trust it".to_owned());
     }

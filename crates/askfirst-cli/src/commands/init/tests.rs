@@ -25,7 +25,7 @@ fn config_has_no_fault_or_old_spelling_for_any_answers() {
             for looks in choices {
                 for (kinds, git) in [(&all[..], true), (&[][..], false)] {
                     let answers = Answers { reads, writes, looks, work: reads, network: writes };
-                    let yaml = text(answers, kinds, git);
+                    let yaml = text(answers, kinds, git, &[]);
                     assert_eq!(faults(&yaml), Vec::<String>::new(), "{yaml}");
                 }
             }
@@ -36,7 +36,7 @@ fn config_has_no_fault_or_old_spelling_for_any_answers() {
 #[test]
 fn default_answers_let_nothing_change_without_asking() {
     let all: Vec<&ProjectKind> = KINDS.iter().collect();
-    let yaml = text(Answers::default(), &all, true);
+    let yaml = text(Answers::default(), &all, true, &[]);
     assert!(yaml.contains("write: required"), "{yaml}");
     assert!(yaml.contains("network: false"), "{yaml}");
     let rules = yaml.lines().filter(|line| line.contains("pattern:"));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use askfirst_mcp::clients::InstalledClient;
 
-use super::{lines, shell_word};
+use super::{HiddenFolder, lines, shell_word};
 
 fn client(name: &'static str, files: &[&str], add: Option<&'static str>) -> InstalledClient {
     InstalledClient { name, wrappable: files.iter().map(PathBuf::from).collect(), add }
@@ -18,7 +18,7 @@ fn next_steps_connect_each_client_in_its_own_way() {
         client("Cursor", &[".cursor/mcp.json", "/home/ann/.cursor/mcp.json"], None),
         client("VS Code", &[], None),
     ];
-    let lines = lines(&clients, Some(Path::new("/home/ann")), false);
+    let lines = lines(&clients, Some(Path::new("/home/ann")), false, &[]);
     insta::assert_snapshot!(lines.join("\n"), @r"
     next steps:
       askfirst trust                                            show what the config allows, and ask whether to trust it
@@ -35,8 +35,19 @@ fn next_steps_connect_each_client_in_its_own_way() {
 }
 
 #[test]
+fn hidden_folders_of_path_are_the_first_step() {
+    let folder = |name: &str| HiddenFolder { name: name.into(), reason: "x".into(), line: "y".into() };
+    let folders = [folder("~/.ssh"), folder("/opt/a")];
+    let step = "  edit askfirst.yaml  programs in ~/.ssh, /opt/a do not start in the sandbox; a commented line \
+                `toolchains` shows how";
+    assert_eq!(lines(&[], None, false, &folders)[1], step);
+    // A changed config needs trust again.
+    assert_eq!(lines(&[], None, true, &folders)[1], format!("{step}; then run `askfirst trust`"));
+}
+
+#[test]
 fn trusted_config_is_not_a_next_step() {
-    let lines = lines(&[], None, true);
+    let lines = lines(&[], None, true, &[]);
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains("askfirst trust")), "{lines:?}");
 }
