@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod output;
 mod person;
+mod reads;
 mod sandbox;
 mod secrets;
 mod serve_http;
