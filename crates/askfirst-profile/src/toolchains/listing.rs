@@ -74,14 +74,14 @@ fn state(folder: &Path) -> Option<FolderState> {
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
-fn stays_hidden(entry: &Listed, fence: &Fence) -> bool {
+fn stays_hidden(entry: &FolderEntry, fence: &Fence) -> bool {
     fence.hides(&entry.path) || entry.path.file_name().is_some_and(|name| name == ".git")
 }
 
 /// Returns the names among the entries that stay hidden, except for links.
 ///
 /// A link with a hidden name hides its target, if that is below `path`, which is shown.
-pub(super) fn hidden(path: &Path, entries: &[Listed], fence: &Fence) -> Vec<PathBuf> {
+pub(super) fn hidden(path: &Path, entries: &[FolderEntry], fence: &Fence) -> Vec<PathBuf> {
     let names = entries.iter().filter(|entry| stays_hidden(entry, fence));
     let names = names.filter_map(|entry| match entry.is_link() {
         true => entry.path.canonicalize().ok().filter(|target| target != path && target.starts_with(path)),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::fence::{Fence, HiddenReason, is_system};
 use super::is_real;
 use super::layout::{self, Installation};
-use super::listing::{self, Folders, Listed};
+use super::listing::{self, FolderEntry, Folders};
 use super::trace::{Trace, trace};
 use crate::reading::read;
 
@@ -153,15 +153,15 @@ impl<'a> Scan<'a> {
 
     /// Shows the files and links of a folder. The folders in it stay hidden, except for what a link or a script needs: they
     /// may be projects.
-    fn show_top(&mut self, folder: &Path, entries: &[Listed]) -> Result<(), HiddenReason> {
+    fn show_top(&mut self, folder: &Path, entries: &[FolderEntry]) -> Result<(), HiddenReason> {
         if self.is_shown(folder) {
             return Ok(());
         }
         let hidden = listing::hidden(folder, entries, self.fence);
         let folders = entries.iter().filter(|entry| entry.is_folder() && !hidden.contains(&entry.path));
         let folders: Vec<PathBuf> = folders.map(|entry| entry.path.clone()).collect();
-        let is_shown = |entry: &&Listed| entry.is_file() && !hidden.contains(&entry.path);
-        let files: Vec<&Listed> = entries.iter().filter(is_shown).collect();
+        let is_shown = |entry: &&FolderEntry| entry.is_file() && !hidden.contains(&entry.path);
+        let files: Vec<&FolderEntry> = entries.iter().filter(is_shown).collect();
         if hidden.len() > listing::MAX_HIDDEN {
             return Err(HiddenReason::Unsearchable);
         }
@@ -179,7 +179,7 @@ impl<'a> Scan<'a> {
         files.iter().try_for_each(|file| self.show(&file.path))?;
         // No program is started by a link to a folder.
         let is_wanted =
-            |entry: &&Listed| entry.is_link() && entry.path.is_file() && !self.fence.hides(&entry.path);
+            |entry: &&FolderEntry| entry.is_link() && entry.path.is_file() && !self.fence.hides(&entry.path);
         let links: Vec<PathBuf> = entries.iter().filter(is_wanted).map(|entry| entry.path.clone()).collect();
         links.iter().for_each(|link| self.follow(link, 0));
         Ok(())
