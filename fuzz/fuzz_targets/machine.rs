@@ -91,6 +91,7 @@ fn decision(decides: &Decides) -> ApprovalDecision {
         remember: pick(&scopes, decides.remember),
         pattern: decides.pattern.map(|at| usize::from(at % 3)),
         note: None,
+        always: false,
         edited_args: decides.edits.then(Args::new),
         cause: pick(&CAUSES, decides.cause),
         stop: decides.stop,

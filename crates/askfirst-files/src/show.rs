@@ -32,7 +32,8 @@ pub(crate) fn present(view: &RootView<'_>, call: &FileCall, plan: &Plan) -> Show
             Ok(true) => {
                 let (presentation, facts) =
                     content.unwrap_or_else(|error| (Some(error_text(&error)), Vec::new()));
-                return Shown { action: Some(plan.action(view)), presentation, facts, basis: Some(basis) };
+                let action = Some(plan.action(view));
+                return Shown { action, presentation, facts, basis: Some(basis), ..Shown::default() };
             }
             Ok(false) => {}
             Err(error) => return present_error(&error),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
+use crate::pattern::OfferedPattern;
 use crate::presentation::ApprovalPresentation;
 use crate::request::{Action, ApprovalRequest, Fact};
 use crate::verdict::Because;
@@ -95,6 +96,8 @@ pub struct Shown {
     pub presentation: Option<ApprovalPresentation>,
     /// More facts, found while the content was built.
     pub facts: Vec<Fact>,
+    /// More patterns that a person may choose to have remembered.
+    pub patterns: Vec<OfferedPattern>,
     /// The state that the content depends on, such as a file's digest. The tool gets it back when the call runs.
     pub basis: Option<Value>,
 }

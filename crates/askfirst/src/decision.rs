@@ -41,6 +41,9 @@ pub struct ApprovalDecision {
     /// With [`ApprovalScope::Pattern`]: the index of the offered pattern, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<usize>,
+    /// Whether the approval holds beyond the session, in this project. `remember` says for which calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
     /// A reason or comment that the agent reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -70,6 +73,7 @@ impl ApprovalDecision {
             approved: true,
             remember: ApprovalScope::None,
             pattern: None,
+            always: false,
             note: None,
             edited_args: None,
             cause,
@@ -88,6 +92,13 @@ impl ApprovalDecision {
     #[must_use]
     pub fn remembered(mut self, remember: ApprovalScope) -> Self {
         self.remember = remember;
+        self
+    }
+
+    /// Makes an approval hold beyond the session, in this project.
+    #[must_use]
+    pub fn always(mut self) -> Self {
+        self.always = true;
         self
     }
 

@@ -90,7 +90,7 @@ pub use judge::{Judgement, judge};
 #[doc(hidden)]
 pub use memory::Remembered;
 pub use memory::{ApprovalMemory, MemoryId, RememberedDecision, SharedMemory};
-pub use pattern::{Loosen, OfferedPattern};
+pub use pattern::{Loosen, OfferedPattern, OfferedTool};
 pub use permit::{Permit, RecordedPermit};
 pub use policy::{Case, NeedsApproval, OverrideVerdict, Policy, Rules, SandboxStatus, ToolEntry};
 #[doc(hidden)]

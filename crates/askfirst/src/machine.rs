@@ -3,6 +3,7 @@
 //! It has no I/O, clock or thread. Its inputs are submissions, answers, cancellations and the time.
 //! Its outputs are [`Effect`]s, and [`Machine::wake_at`] returns when it needs the next [`Machine::tick`].
 
+mod project;
 mod waiting;
 
 use std::collections::VecDeque;
@@ -26,6 +27,7 @@ pub use crate::question::{
 pub use crate::question::{Audience as Somebody, LinesSeen as Seen, PresenterId as ShownBy};
 use crate::request::{ApprovalRequest, Fact};
 use crate::words::{Approval, Cause, Mode, Timestamp};
+pub use project::ProjectApprovals;
 use waiting::{OriginalContent, PendingQuestion, WaitingCall, WaitingRequest, invalid_answer, settle};
 
 /// The state machine of a controller.
@@ -34,6 +36,7 @@ pub struct Machine {
     mode: Mode,
     audience: Audience,
     memory: SharedMemory,
+    project: Option<ProjectApprovals>,
     time_out: Option<Duration>,
     queue: VecDeque<PendingQuestion>,
     showing: bool,
@@ -58,6 +61,7 @@ impl Machine {
             mode,
             audience,
             memory: memory.into(),
+            project: None,
             time_out,
             queue: VecDeque::new(),
             showing: false,
@@ -169,7 +173,7 @@ impl Machine {
             Mode::ApproveAll if !needs_person => return Some(ApprovalDecision::yes(Cause::Mode)),
             Mode::ApproveAll | Mode::Interactive => {}
         }
-        let recalled = if needs_person { None } else { self.memory.lock().recall(request, now) };
+        let recalled = if needs_person { None } else { self.recall(request, now) };
         let no_one = || ApprovalDecision::no(Cause::NoOneToAsk).with_note("there is no one to ask");
         recalled.or_else(|| (self.audience == Audience::Absent).then(no_one))
     }
@@ -199,6 +203,7 @@ impl Machine {
             action: request.action.clone(),
             presentation: request.presentation.clone(),
             facts: request.facts.len(),
+            patterns: request.patterns.len(),
         };
         let (request, calls) = (Arc::new(request), vec![waiting_call]);
         let waiting = WaitingRequest { request, original, shown_by, calls, basis: None, shown: None };
@@ -231,7 +236,6 @@ impl Machine {
     pub fn presented(&mut self, id: QuestionId, shown: Vec<Shown>, now: Timestamp) -> Option<Question> {
         self.current_question(id)?;
         let (position, of) = (self.position, self.position + self.queue.len() - 1);
-        let until = self.memory.lock().until(now);
         let pending = self.queue.front_mut()?;
         for (member, shown) in pending.members.iter_mut().zip(shown) {
             member.discard_content();
@@ -244,15 +248,12 @@ impl Machine {
             }
             request.presentation = request.presentation.take().or(shown.presentation);
             request.facts.extend(shown.facts);
+            request.patterns.extend(shown.patterns);
             member.basis = shown.basis;
             member.shown = Some(Arc::clone(&member.request));
         }
-        let member = |waiting: &WaitingRequest| Member {
-            request: Arc::clone(&waiting.request),
-            calls: waiting.calls.len(),
-            remembered_until: until,
-        };
-        Some(Question { id, members: pending.members.iter().map(member).collect(), position, of })
+        let members = self.members_of(self.queue.front()?, now);
+        Some(Question { id, members, position, of })
     }
 
     /// Applies an answer. An answer that is too late, or to another question, decides nothing.
@@ -271,11 +272,13 @@ impl Machine {
             each if each.len() == pending.members.len() => each.to_vec(),
             _ => vec![invalid_answer("it has too few or too many decisions"); pending.members.len()],
         };
+        let project = self.project_for(&pending);
         let stop = answer.decisions.iter().any(|decision| decision.stop);
         let by_person = decisions.iter().any(|decision| decision.cause == Cause::Person);
         for (member, decision) in pending.members.into_iter().zip(decisions) {
-            let decision = settle(&member, decision);
-            if decision.edited_args.is_none() && decision.cause == Cause::Person {
+            let decision = settle(&member, decision, project.as_deref());
+            // The driver has stored an approval that always holds.
+            if decision.edited_args.is_none() && decision.cause == Cause::Person && !decision.always {
                 self.memory.lock().remember(&member.request, decision.clone(), now);
             }
             self.resolve_all(member, &decision, answer.seen);
@@ -354,8 +357,7 @@ impl Machine {
     }
 
     fn time_out_all(&mut self, now: Timestamp) {
-        let is_over = |pending: &PendingQuestion| pending.deadline.is_some_and(|deadline| deadline <= now);
-        self.refuse_where(is_over, Cause::TimeOut, "no one answered in time");
+        self.refuse_where(|pending| pending.is_over(now), Cause::TimeOut, "no one answered in time");
     }
 
     fn refuse_where(&mut self, is_over: impl Fn(&PendingQuestion) -> bool, cause: Cause, note: &str) {

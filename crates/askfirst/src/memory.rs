@@ -5,53 +5,21 @@ use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decision::{ApprovalDecision, ApprovalScope};
+use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
 use crate::json::{Args, hash_object, hash_value, is_same, is_same_object};
 use crate::pattern::{OfferedPattern, Shape, generalizations};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Risk, Timestamp};
 
-/// The id of a remembered decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MemoryId(pub u64);
-
-/// One remembered decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RememberedDecision {
-    /// The id of the remembered decision.
-    pub id: MemoryId,
-    /// The name of the tool.
-    pub tool_name: String,
-    /// The payload of the request that was decided.
-    pub payload: Value,
-    /// The digest of the tool's definition at that time.
-    pub definition: Option<Digest>,
-    /// Whether the decision applies to every definition of the tool.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub any_definition: bool,
-    /// The pattern, if the decision covers more than equal payloads.
-    pub pattern: Option<OfferedPattern>,
-    /// The risk of the call that was decided.
-    pub risk: Risk,
-    /// The decision.
-    pub decision: ApprovalDecision,
-    /// The description of the request.
-    pub description: String,
-    /// When the decision was made.
-    pub since: Timestamp,
-    /// When the decision expires.
-    pub until: Option<Timestamp>,
-    /// How often the decision answered a later request.
-    pub hits: u64,
-}
+mod entry;
 
 #[doc(hidden)]
 pub use self::RememberedDecision as Remembered;
+pub(crate) use entry::entries_of;
+pub use entry::{MemoryId, RememberedDecision};
 
 /// A query for a remembered approval, made without building a request.
 pub(crate) struct MemoryQuery<'a> {
@@ -73,6 +41,24 @@ impl PartialEq<Value> for PayloadRef<'_> {
         match self {
             Self::Args(args) => payload.as_object().is_some_and(|payload| is_same_object(payload, args)),
             Self::Value(value) => is_same(payload, value),
+        }
+    }
+}
+
+/// The result of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Decision(MemoryId),
+    /// A denial may cover the payload, but this is unknown.
+    Doubt,
+    Nothing,
+}
+
+impl Found {
+    fn decision(self) -> Option<MemoryId> {
+        match self {
+            Self::Decision(id) => Some(id),
+            Self::Doubt | Self::Nothing => None,
         }
     }
 }
@@ -119,7 +105,7 @@ impl ApprovalMemory {
 
     /// Returns the decision that is remembered for a tool and a payload, and counts the hit.
     pub fn lookup(&mut self, tool_name: &str, payload: &Value, now: Timestamp) -> Option<ApprovalDecision> {
-        let id = self.find(tool_name, payload, now, |_| true)?;
+        let id = self.find(tool_name, payload, now, |_| true).decision()?;
         self.hit(id)
     }
 
@@ -127,18 +113,23 @@ impl ApprovalMemory {
     ///
     /// A tool with a changed definition is another tool. An approval does not cover a call with a higher risk.
     pub fn recall(&mut self, request: &ApprovalRequest, now: Timestamp) -> Option<ApprovalDecision> {
-        let id = self.find_for(request, now)?;
+        let id = self.find_for(request, now).decision()?;
         self.hit(id)
+    }
+
+    /// Whether a remembered denial may cover a request, although none certainly does.
+    pub(crate) fn is_in_doubt(&self, request: &ApprovalRequest, now: Timestamp) -> bool {
+        self.find_for(request, now) == Found::Doubt
     }
 
     /// Whether a remembered approval covers a request. This does not count as a hit.
     #[must_use]
     pub fn approves(&self, request: &ApprovalRequest, now: Timestamp) -> bool {
-        let found = self.find_for(request, now).and_then(|id| self.entries.get(&id));
+        let found = self.find_for(request, now).decision().and_then(|id| self.entries.get(&id));
         request.approval != Approval::Human && found.is_some_and(|found| found.decision.approved)
     }
 
-    fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> Option<MemoryId> {
+    fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> Found {
         let fits = |found: &RememberedDecision| found.covers(request.definition, request.risk);
         self.find(&request.tool_name, &request.payload, now, fits)
     }
@@ -219,22 +210,26 @@ impl ApprovalMemory {
         decision: ApprovalDecision,
         now: Timestamp,
     ) -> Option<MemoryId> {
-        let pattern = match decision.remember {
-            ApprovalScope::None => return None,
-            ApprovalScope::Session => None,
-            ApprovalScope::Pattern => {
-                let offered = request.patterns.get(decision.pattern?)?;
-                Some(offered.clone()).filter(|pattern| pattern.matches(&request.payload)).map(Some)?
-            }
-        };
         self.forget_expired(now);
-        let key = pattern.as_ref().map_or_else(|| request.payload.clone(), OfferedPattern::key);
-        let hash = self.hash(&request.tool_name, pattern.is_some(), &key);
-        self.forget_equal(hash, request, pattern.as_ref());
+        let entries = entries_of(request, &decision, now, self.until(now));
+        let ids: Vec<MemoryId> = entries.into_iter().map(|entry| self.add(entry)).collect();
+        ids.first().copied()
+    }
+
+    fn add(&mut self, entry: RememberedDecision) -> MemoryId {
         let id = MemoryId(self.next);
-        self.next += 1;
-        if let Some(pattern) = &pattern {
-            let shapes = self.shapes.entry(request.tool_name.clone()).or_default();
+        self.insert(RememberedDecision { id, ..entry });
+        id
+    }
+
+    /// Adds a decision under its own id, instead of an equal one. The caller keeps the ids apart.
+    pub fn insert(&mut self, entry: RememberedDecision) {
+        let id = entry.id;
+        self.next = self.next.max(id.0.saturating_add(1));
+        let hash = self.hash(&entry.tool_name, entry.pattern.is_some(), &entry.key());
+        self.forget_equal(hash, &entry);
+        if let Some(pattern) = &entry.pattern {
+            let shapes = self.shapes.entry(entry.tool_name.clone()).or_default();
             let shape = pattern.shape();
             match shapes.iter_mut().find(|(known, _)| *known == shape) {
                 Some((_, count)) => *count += 1,
@@ -242,23 +237,8 @@ impl ApprovalMemory {
             }
         }
         self.index.entry(hash).or_default().push(id);
-        let entry = RememberedDecision {
-            id,
-            tool_name: request.tool_name.clone(),
-            payload: request.payload.clone(),
-            definition: request.definition,
-            any_definition: false,
-            pattern,
-            risk: request.risk,
-            decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision },
-            description: request.description.clone(),
-            since: now,
-            until: self.until(now),
-            hits: 0,
-        };
         self.entries.insert(id, entry);
         self.ages.insert(id);
-        Some(id)
     }
 
     /// Forgets everything.
@@ -282,8 +262,7 @@ impl ApprovalMemory {
     pub fn revoke(&mut self, id: MemoryId) -> bool {
         let Some(entry) = self.entries.remove(&id) else { return false };
         self.ages.remove(&id);
-        let key = entry.pattern.as_ref().map_or_else(|| entry.payload.clone(), OfferedPattern::key);
-        let hash = self.hash(&entry.tool_name, entry.pattern.is_some(), &key);
+        let hash = self.hash(&entry.tool_name, entry.pattern.is_some(), &entry.key());
         if let Some(ids) = self.index.get_mut(&hash) {
             ids.retain(|known| *known != id);
             if ids.is_empty() {
@@ -307,9 +286,9 @@ impl ApprovalMemory {
         payload: &Value,
         now: Timestamp,
         fits: impl Fn(&RememberedDecision) -> bool,
-    ) -> Option<MemoryId> {
+    ) -> Found {
         if self.entries.is_empty() {
-            return None;
+            return Found::Nothing;
         }
         let mut found: Vec<MemoryId> = Vec::new();
         let exact = self.hash(tool_name, false, payload);
@@ -331,7 +310,12 @@ impl ApprovalMemory {
             }
         }
         let is_denial = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
-        found.iter().find(is_denial).or_else(|| found.first().filter(|_| !in_doubt)).copied()
+        match (found.iter().find(is_denial), found.first()) {
+            (Some(denial), _) => Found::Decision(*denial),
+            (None, _) if in_doubt => Found::Doubt,
+            (None, Some(approval)) => Found::Decision(*approval),
+            (None, None) => Found::Nothing,
+        }
     }
 
     /// Removes the expired decisions. All decisions live equally long, so the expired ones are the oldest.
@@ -358,13 +342,13 @@ impl ApprovalMemory {
             .map(|entry| entry.id)
     }
 
-    fn forget_equal(&mut self, hash: u64, request: &ApprovalRequest, pattern: Option<&OfferedPattern>) {
+    fn forget_equal(&mut self, hash: u64, new: &RememberedDecision) {
         let equal = |entry: &&RememberedDecision| {
             let key = |pattern: &OfferedPattern| (pattern.shape(), pattern.key());
-            entry.tool_name == request.tool_name
-                && entry.definition == request.definition
-                && match (&entry.pattern, pattern) {
-                    (None, None) => is_same(&entry.payload, &request.payload),
+            entry.tool_name == new.tool_name
+                && entry.definition == new.definition
+                && match (&entry.pattern, &new.pattern) {
+                    (None, None) => is_same(&entry.payload, &new.payload),
                     (Some(known), Some(new)) => key(known) == key(new),
                     (Some(_), None) | (None, Some(_)) => false,
                 }
@@ -404,18 +388,6 @@ impl SharedMemory {
 impl From<ApprovalMemory> for SharedMemory {
     fn from(memory: ApprovalMemory) -> Self {
         Self(Arc::new(Mutex::new(memory)))
-    }
-}
-
-impl RememberedDecision {
-    /// Whether the decision covers a call with this definition and risk. An approval covers no higher risk.
-    fn covers(&self, definition: Option<Digest>, risk: Risk) -> bool {
-        (self.any_definition || self.definition == definition)
-            && !(self.decision.approved && risk > self.risk)
-    }
-
-    fn is_expired(&self, now: Timestamp) -> bool {
-        self.until.is_some_and(|until| until <= now)
     }
 }
 

@@ -5,6 +5,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::digest::Digest;
+
 /// How one field of a payload is loosened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -26,6 +28,21 @@ pub struct OfferedPattern {
     pub fields: Map<String, Value>,
     /// The fields that are loosened, and how.
     pub loosen: std::collections::BTreeMap<String, Loosen>,
+    /// Whether the pattern covers every payload, whatever the fields are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_payload: bool,
+    /// Further tools of which the pattern covers every call. Only a pattern with `any_payload` has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<OfferedTool>,
+}
+
+/// A further tool that a pattern covers, as long as its definition is the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTool {
+    /// The name of the tool.
+    pub name: String,
+    /// The digest of its definition.
+    pub definition: Digest,
 }
 
 impl OfferedPattern {
@@ -37,23 +54,38 @@ impl OfferedPattern {
         loosen: impl IntoIterator<Item = (&'a str, Loosen)>,
     ) -> Self {
         let loosen = loosen.into_iter().map(|(key, how)| (key.to_owned(), how)).collect();
-        Self { label: label.into(), fields, loosen }
+        Self { label: label.into(), fields, loosen, any_payload: false, tools: Vec::new() }
+    }
+
+    /// Creates a pattern that covers every call of the requested tool, and of these further tools.
+    #[must_use]
+    pub fn any_arguments(label: impl Into<String>, tools: Vec<OfferedTool>) -> Self {
+        Self { any_payload: true, tools, ..Self::new(label, Map::new(), []) }
     }
 
     /// Whether the pattern covers a payload.
     #[must_use]
     pub fn matches(&self, payload: &Value) -> bool {
+        if self.any_payload {
+            return true;
+        }
         let plain = !self.fields.keys().any(|key| key.starts_with(MARK));
         plain && generalizations(payload, &self.shape()).is_some_and(|keys| keys.contains(&self.key()))
     }
 
     /// Returns the loosened fields with their kinds. Memory looks up all patterns of one shape together.
     pub(crate) fn shape(&self) -> Shape {
-        self.loosen.iter().map(|(key, how)| (key.clone(), *how)).collect()
+        if self.any_payload {
+            return Shape::AnyPayload;
+        }
+        Shape::Fields(self.loosen.iter().map(|(key, how)| (key.clone(), *how)).collect())
     }
 
     /// Returns the key under which memory stores this pattern: the fields, with the loosened ones marked.
     pub(crate) fn key(&self) -> Value {
+        if self.any_payload {
+            return Value::Null;
+        }
         let mut fields = self.fields.clone();
         for (key, how) in &self.loosen {
             let value = fields.remove(key).unwrap_or(Value::Null);
@@ -63,8 +95,14 @@ impl OfferedPattern {
     }
 }
 
-/// The loosened fields of a pattern, in order.
-pub(crate) type Shape = Vec<(String, Loosen)>;
+/// The kind of a pattern: what of a payload it leaves open.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// The whole payload.
+    AnyPayload,
+    /// These fields, in order.
+    Fields(Vec<(String, Loosen)>),
+}
 
 /// The largest number of keys that memory looks up for one shape. Beyond it, askfirst asks a person.
 const MAX_GENERALIZATIONS: usize = 256;
@@ -74,12 +112,16 @@ const MAX_GENERALIZATIONS: usize = 256;
 /// The number of keys grows with the depth of a path or the length of a list, not with the number of patterns.
 /// `None` means that the keys are unknown. A remembered denial might then cover the payload.
 pub(crate) fn generalizations(payload: &Value, shape: &Shape) -> Option<Vec<Value>> {
+    let loosened = match shape {
+        Shape::AnyPayload => return Some(vec![Value::Null]),
+        Shape::Fields(loosened) => loosened,
+    };
     let Value::Object(fields) = payload else { return Some(Vec::new()) };
     if fields.keys().any(|key| key.starts_with(MARK)) {
         return None;
     }
     let mut found = vec![fields.clone()];
-    for (key, how) in shape {
+    for (key, how) in loosened {
         let Some(value) = fields.get(key) else { return Some(Vec::new()) };
         let wider = match how {
             Loosen::Any => vec![Value::Null],

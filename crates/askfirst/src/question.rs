@@ -61,6 +61,9 @@ pub struct Member {
     /// When an approval for the session would expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered_until: Option<Timestamp>,
+    /// The folder of the project in which an approval may hold beyond the session, if it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
 }
 
 /// How many lines of a request were on screen.

@@ -23,6 +23,7 @@ use crate::words::{Approval, Cause, Mode, Timestamp};
 mod tests_answers;
 mod tests_model;
 mod tests_modes;
+mod tests_project;
 mod tests_queue;
 
 /// A machine with a driver that carries out its effects.

@@ -241,7 +241,8 @@ impl Model {
 
     fn current_members(&self) -> Vec<Vec<Ticket>> {
         let requests = self.current.and_then(|id| self.machine.requests_of(id)).unwrap_or_default();
-        let member = |request| super::super::Member { request, calls: 0, remembered_until: None };
+        let member =
+            |request| super::super::Member { request, calls: 0, remembered_until: None, project: None };
         requests.into_iter().map(|(_, request)| self.tickets_of(&member(request))).collect()
     }
 
@@ -393,6 +394,7 @@ fn decision() -> impl Strategy<Value = ApprovalDecision> {
             approved,
             remember,
             pattern,
+            always: false,
             note: None,
             edited_args,
             cause,

@@ -225,6 +225,7 @@ fn question_shown_again_is_presented_again() {
         action: Some(Action::new("edit ").value(text)),
         presentation: Some(content(text)),
         facts: vec![Fact::new("size", text)],
+        patterns: vec![OfferedPattern::any_arguments(text, Vec::new())],
         basis: Some(json!(text)),
     };
     driver.present_with(&content_of("before"));
@@ -234,6 +235,7 @@ fn question_shown_again_is_presented_again() {
     assert_eq!(shown.presentation, Some(content("after")));
     assert_eq!(shown.action, Some(Action::new("edit ").value("after")));
     assert_eq!(shown.facts, [Fact::new("size", "after")]);
+    assert_eq!(shown.patterns, [OfferedPattern::any_arguments("after", Vec::new())]);
     driver.showing = None;
     driver.machine.answer(question.id, Answer::all(yes()), driver.now);
     driver.carry_out();

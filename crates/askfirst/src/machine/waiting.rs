@@ -23,12 +23,13 @@ pub(super) struct WaitingRequest {
     pub(super) shown: Option<Arc<ApprovalRequest>>,
 }
 
-/// The content and the number of facts that a request had when it was submitted.
+/// The content, and the numbers of facts and patterns, that a request had when it was submitted.
 #[derive(Debug)]
 pub(super) struct OriginalContent {
     pub(super) action: Option<Action>,
     pub(super) presentation: Option<ApprovalPresentation>,
     pub(super) facts: usize,
+    pub(super) patterns: usize,
 }
 
 /// One of the equal calls that wait for a request.
@@ -46,6 +47,12 @@ pub(super) struct PendingQuestion {
     pub(super) id: QuestionId,
     pub(super) members: Vec<WaitingRequest>,
     pub(super) deadline: Option<Timestamp>,
+}
+
+impl PendingQuestion {
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
 }
 
 impl WaitingRequest {
@@ -72,6 +79,7 @@ impl WaitingRequest {
             request.action.clone_from(&self.original.action);
             request.presentation.clone_from(&self.original.presentation);
             request.facts.truncate(self.original.facts);
+            request.patterns.truncate(self.original.patterns);
             self.basis = None;
         }
     }
@@ -85,9 +93,19 @@ impl WaitingCall {
 }
 
 /// Limits an approver's decision to what the request allows, and turns an invalid decision into a denial.
-pub(super) fn settle(member: &WaitingRequest, mut decision: ApprovalDecision) -> ApprovalDecision {
+///
+/// `project` is the project in which an approval may hold beyond the session.
+pub(super) fn settle(
+    member: &WaitingRequest,
+    mut decision: ApprovalDecision,
+    project: Option<&str>,
+) -> ApprovalDecision {
     // An edit without changes is a plain decision.
     decision.edited_args = decision.edited_args.filter(|edited| *edited != member.request.args);
+    decision.always &= decision.approved && decision.edited_args.is_none();
+    if decision.always && project.is_none() {
+        return invalid_answer("it would hold beyond the session, which the request does not offer");
+    }
     if decision.approved && decision.cause != Cause::Person {
         return invalid_answer("only a person can approve");
     }
@@ -105,7 +123,10 @@ pub(super) fn settle(member: &WaitingRequest, mut decision: ApprovalDecision) ->
         ApprovalScope::Pattern | ApprovalScope::Session if member.request.approval == Approval::Human => {
             decision.remember = ApprovalScope::None;
         }
-        ApprovalScope::None if decision.approved && member.request.approval == Approval::OncePerSession => {
+        ApprovalScope::None
+            if decision.approved
+                && (decision.always || member.request.approval == Approval::OncePerSession) =>
+        {
             decision.remember = ApprovalScope::Session;
         }
         ApprovalScope::None | ApprovalScope::Session | ApprovalScope::Pattern => {}

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{ApprovalMemory, MemoryId, RememberedDecision, SharedMemory};
 use crate::decision::{ApprovalDecision, ApprovalScope};
 use crate::digest::Digest;
-use crate::pattern::{Loosen, OfferedPattern};
+use crate::pattern::{Loosen, OfferedPattern, OfferedTool};
 use crate::request::ApprovalRequest;
 use crate::words::{Approval, Cause, Risk, Timestamp};
 

@@ -105,3 +105,46 @@ fn exact_decision_and_pattern_are_remembered_separately() {
     assert!(memory.revoke(exact));
     assert_eq!(approved(&mut memory, &request.payload), Some(true));
 }
+
+fn with_any_arguments(tools: Vec<OfferedTool>) -> ApprovalRequest {
+    let mut request = ApprovalRequest { definition: Some(Digest::of("t1")), ..request(json!({"n": 1})) };
+    request.patterns.push(OfferedPattern::any_arguments("any", tools));
+    request
+}
+
+#[test]
+fn any_arguments_cover_every_payload_of_the_tool_as_it_was() {
+    let mut memory = ApprovalMemory::default();
+    let known = with_any_arguments(Vec::new());
+    memory.remember(&known, by_pattern(yes(), 0), NOW);
+    for payload in [json!({}), json!({"n": [1]}), json!("text"), json!({"\0n": 1}), Value::Null] {
+        let call = ApprovalRequest { payload, ..known.clone() };
+        assert!(memory.recall(&call, NOW).is_some_and(|decision| decision.approved), "{}", call.payload);
+        let changed = ApprovalRequest { definition: Some(Digest::of("t2")), ..call.clone() };
+        assert_eq!(memory.recall(&changed, NOW), None);
+        let other = ApprovalRequest { tool_name: "u".to_owned(), ..call.clone() };
+        assert_eq!(memory.recall(&other, NOW), None);
+        let riskier = ApprovalRequest { risk: Risk::High, ..call };
+        assert_eq!(memory.recall(&riskier, NOW), None);
+    }
+}
+
+#[test]
+fn further_tools_are_remembered_and_revoked_on_their_own() {
+    let mut memory = ApprovalMemory::default();
+    let tools = ["u", "v"].map(|name| OfferedTool { name: name.to_owned(), definition: Digest::of(name) });
+    memory.remember(&with_any_arguments(tools.into()), by_pattern(yes(), 0), NOW);
+    let listed: Vec<(MemoryId, String)> =
+        memory.list(NOW).iter().map(|entry| (entry.id, entry.tool_name.clone())).collect();
+    assert_eq!(listed.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), ["t", "u", "v"]);
+    let call = |name: &str, definition: &str| ApprovalRequest {
+        tool_name: name.to_owned(),
+        definition: Some(Digest::of(definition)),
+        ..request(json!({"other": true}))
+    };
+    assert!(memory.recall(&call("u", "u"), NOW).is_some());
+    assert_eq!(memory.recall(&call("u", "changed"), NOW), None);
+    assert!(memory.revoke(listed[1].0));
+    assert_eq!(memory.recall(&call("u", "u"), NOW), None);
+    assert!(memory.recall(&call("v", "v"), NOW).is_some());
+}

@@ -84,8 +84,8 @@ pub(super) fn shown(wish: &ShellArguments, judged: &Judged, base: &Path) -> Show
     Shown {
         action: Some(Action::new(verb).value(&wish.text)),
         presentation: Some(presentation),
-        facts: Vec::new(),
         basis: Some(Value::from(judged.basis.as_slice())),
+        ..Shown::default()
     }
 }
 
