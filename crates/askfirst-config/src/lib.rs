@@ -18,6 +18,7 @@ mod offer;
 mod older;
 mod own_files;
 mod places;
+mod project_rules;
 #[cfg(test)]
 mod properties;
 mod quote;
@@ -25,6 +26,7 @@ mod read;
 mod scalar;
 mod schema;
 pub mod settings;
+mod state_file;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -38,7 +40,9 @@ pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
 pub use migrate::{Migration, Migration as Migrated, migrate};
 pub use places::Places;
+pub use project_rules::{MainRules, Project, ProjectRule, RuleScope, RulesInForce};
 pub use quote::find_closest;
 pub use scalar::parse_duration;
 pub use schema::schema;
 pub use settings::*;
+pub use state_file::StateFileError;

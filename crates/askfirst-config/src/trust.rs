@@ -4,9 +4,8 @@
 //! can be shown the difference.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use askfirst::Digest;
@@ -15,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::fault::Faults;
 use super::layers::{LoadOptions, ProjectTrust, load_with};
 use super::node::{Position, Source};
-use super::places::{Places, fetch, writable_by};
+use super::places::{Places, fetch};
 use super::read::folder_of;
 use super::settings::{Config, Layer};
+use super::state_file::{self, LockedFolder, StateFileError, VERSION};
 
 pub use super::loosens::loosens;
 
@@ -45,6 +45,15 @@ pub enum TrustError {
     Io(#[from] io::Error),
 }
 
+impl From<StateFileError> for TrustError {
+    fn from(error: StateFileError) -> Self {
+        match error {
+            StateFileError::Unreadable { path, reason } => Self::Unreadable { path, reason },
+            StateFileError::Unwritable { error, .. } => Self::Io(error),
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TrustStore {
@@ -54,7 +63,7 @@ struct TrustStore {
 
 impl Default for TrustStore {
     fn default() -> Self {
-        Self { version: 1, trusted: BTreeMap::new() }
+        Self { version: VERSION, trusted: BTreeMap::new() }
     }
 }
 
@@ -142,10 +151,7 @@ fn change(
 ) -> Result<(), TrustError> {
     let state = places.state.as_path();
     let key = key_of(path)?;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
-    let folder = File::open(state)?;
-    // Without the lock, one of two simultaneous changes would be lost.
-    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let folder = LockedFolder::open(state)?;
     let mut store = read_store(&state.join(FILE))?;
     match digest {
         Some(digest) => store.trusted.insert(key, digest),
@@ -153,13 +159,10 @@ fn change(
     };
     let texts = state.join(TEXTS);
     if let (Some(digest), Some(text)) = (digest, text) {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&texts)?;
-        replace(&texts, &digest.to_string(), text.as_bytes())?;
+        state_file::create_private(&texts)?;
+        state_file::replace(&texts, &digest.to_string(), text.as_bytes())?;
     }
-    let mut json = serde_json::to_vec_pretty(&store).map_err(io::Error::from)?;
-    json.push(b'\n');
-    replace(state, FILE, &json)?;
-    folder.sync_all()?;
+    folder.write(FILE, &store)?;
     remove_other_texts(&texts, &store);
     Ok(())
 }
@@ -174,41 +177,8 @@ fn remove_other_texts(texts: &Path, store: &TrustStore) {
     }
 }
 
-/// Writes a new file and renames it over the old one. After a crash, the file is either the old one or the new one.
-fn replace(folder: &Path, name: &str, text: &[u8]) -> io::Result<()> {
-    let new = folder.join(format!("{name}.new"));
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&new, folder.join(name))
-}
-
 fn read_store(path: &Path) -> Result<TrustStore, TrustError> {
-    let unreadable = |reason: String| TrustError::Unreadable { path: path.to_path_buf(), reason };
-    let meta = match path.symlink_metadata() {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TrustStore::default()),
-        Err(error) => return Err(unreadable(error.kind().to_string())),
-    };
-    if !meta.is_file() {
-        return Err(unreadable("it is not a regular file".to_owned()));
-    }
-    let folder = path.parent().map(Path::metadata).transpose()?;
-    let other_writer = writable_by(&meta).or_else(|| folder.as_ref().and_then(writable_by));
-    if let Some(who) = other_writer {
-        return Err(unreadable(format!("it is writable by {who}")));
-    }
-    let bytes = fs::read(path).map_err(|error| unreadable(error.kind().to_string()))?;
-    let value = askfirst::json::parse(&bytes).map_err(|error| unreadable(error.to_string()))?;
-    let store: TrustStore = serde_json::from_value(value).map_err(|error| unreadable(error.to_string()))?;
-    if store.version != 1 {
-        return Err(unreadable("it was written by another version of askfirst".to_owned()));
-    }
-    Ok(store)
+    Ok(state_file::read(path)?.unwrap_or_default())
 }
 
 /// Returns the key under which trust is stored: the real folder of the config, and its name.
