@@ -3,7 +3,7 @@
 //! A wider yes is offered only where a later command that falls under it is sure to be judged for the same reasons: what
 //! was asked about, the variables, the streams and the roots are part of the payload and must be equal.
 
-use askfirst::{Approval, Loosen, OfferedPattern};
+use askfirst::{Approval, Because, Loosen, OfferedPattern};
 use serde_json::{Map, Value, json};
 
 use super::judged::{Judged, Reason};
@@ -118,8 +118,19 @@ fn why(judged: &Judged) -> Vec<String> {
 
 fn in_short(reason: &Reason) -> String {
     match &reason.because {
-        Some(because) if !is_special(reason) => because.place(),
+        Some(because) if !is_special(reason) => rule_of(because),
         Some(_) | None => reason.text.to_string(),
+    }
+}
+
+/// The rule itself. Its line and its number change when another rule is added, and it is still the same rule.
+fn rule_of(because: &Because) -> String {
+    let (rule, text) = (&*because.rule, &because.text);
+    // Two rules of one file have different texts.
+    let rule = if rule.starts_with("shell.rules[") { "shell.rules" } else { rule };
+    match &because.file {
+        Some(file) => format!("{rule} ({file}): {text}"),
+        None => format!("{rule}: {text}"),
     }
 }
 

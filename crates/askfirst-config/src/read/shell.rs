@@ -1,5 +1,7 @@
 //! Reads the section `shell`: rules for commands, and the examples that test them.
 
+use std::sync::Arc;
+
 use askfirst::Approval;
 use askfirst::when::Glob;
 use askfirst_shell::ShellRule;
@@ -24,11 +26,9 @@ impl ConfigReader<'_> {
             network: node.get("network").and_then(Node::as_bool).unwrap_or(default.network),
             limits: limits(node.get("limits")),
             env_pass: node.at(&["env", "pass"]).map_or(default.env_pass, texts),
-            rules: rules
-                .iter()
-                .enumerate()
-                .filter_map(|(n, rule)| self.read_rule(n, rule, sandbox))
-                .collect(),
+            rules: with_distinct_texts(
+                rules.iter().enumerate().filter_map(|(n, rule)| self.read_rule(n, rule, sandbox)).collect(),
+            ),
             dangerous_patterns: patterns
                 .iter()
                 .enumerate()
@@ -154,6 +154,19 @@ impl ConfigReader<'_> {
             }
         }
     }
+}
+
+/// Numbers rules with the same text. A remembered yes names a rule by its text, because its line can change.
+fn with_distinct_texts(mut rules: Vec<ShellRule>) -> Vec<ShellRule> {
+    let mut counts = std::collections::HashMap::new();
+    for rule in &mut rules {
+        let count = counts.entry(Arc::clone(&rule.origin.text)).or_insert(0_usize);
+        *count += 1;
+        if *count > 1 {
+            rule.origin.text = format!("{} (number {count} of these)", rule.origin.text).into();
+        }
+    }
+    rules
 }
 
 fn limits(node: Option<&Node>) -> Limits {

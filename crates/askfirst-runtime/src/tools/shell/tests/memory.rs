@@ -1,8 +1,10 @@
 //! Which calls a remembered approval covers, and what a person sees.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::world;
+use super::{Masked, ShellToolset, World, world};
 
 #[test]
 fn only_equal_lines_have_equal_payloads() {
@@ -102,4 +104,35 @@ fn assessment_names_the_rule_and_its_line() {
     let assessment = world.assess(json!({"command": "ls"}));
     let because = assessment.because.first().unwrap();
     assert_eq!((&*because.rule, because.line), ("shell.rules[0]", Some(8)));
+}
+
+/// Changes the config of a project, and returns the request for a command.
+fn request_after(world: &mut World, from: &str, to: &str, command: &str) -> askfirst::ApprovalRequest {
+    let file = world.folder.path().join("askfirst.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(&file, text.replace(from, to)).unwrap();
+    let (config, launcher) = (super::config(&world.folder), Arc::clone(&world.book) as _);
+    world.tools = ShellToolset::with_sandbox(&config, launcher, Box::new(Masked::No)).unwrap();
+    world.request(command)
+}
+
+#[test]
+fn payload_does_not_depend_on_the_line_of_the_rule() {
+    let mut world = world("  rules:\n    - { pattern: \"npm test\" }\n");
+    let before = world.request("npm test");
+    let more = "  rules:\n    - { pattern: other }\n";
+    let after = request_after(&mut world, "  rules:\n", more, "npm test");
+    assert_eq!(before.payload, after.payload);
+    assert_ne!(before.facts, after.facts, "the line is a fact");
+    let changed = request_after(&mut world, "npm test", "npm", "npm test");
+    assert_ne!(before.payload, changed.payload, "another rule is another reason");
+}
+
+#[test]
+fn rules_with_the_same_text_are_different_reasons() {
+    let world = world("  rules:\n    - { pattern: npm, exact: true }\n    - { pattern: npm }\n");
+    let why = |command: &str| world.request(command).payload["why"].clone();
+    assert_eq!(why("npm"), why("npm"));
+    assert_ne!(why("npm"), why("npm test"));
 }
