@@ -20,6 +20,6 @@ mod tree;
 
 pub use escape::{Piece, PieceKind, VisibleText, non_ascii_letters, visible, visible_bytes, visible_line};
 pub use line::{Change, Line, Part, Row};
-pub use offer::{Choice, Offer, Offers};
+pub use offer::{Choice, Lifetime, Offer, Offers};
 pub use page::{Extent, HiddenCounts, Page, PageOptions, Preview};
 pub use tone::{Token, Tone};

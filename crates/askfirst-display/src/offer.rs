@@ -18,6 +18,8 @@ pub enum Choice {
     No,
     /// Yes to this call and to equal calls for the session.
     Session,
+    /// Yes to this call and to equal calls, always in this project.
+    Always,
     /// No to this call and to equal calls for the session.
     NoSession,
     /// View the whole page.
@@ -34,10 +36,11 @@ pub enum Choice {
 
 impl Choice {
     /// Every choice, in the order on the screen.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Once,
         Self::No,
         Self::Session,
+        Self::Always,
         Self::Reason,
         Self::Facts,
         Self::NoSession,
@@ -53,6 +56,7 @@ impl Choice {
             Self::Once => 'y',
             Self::No => 'n',
             Self::Session => 's',
+            Self::Always => 'a',
             Self::NoSession => 'N',
             Self::View => 'v',
             Self::Reason => 'r',
@@ -66,7 +70,7 @@ impl Choice {
     #[must_use]
     pub fn approves(self) -> bool {
         match self {
-            Self::Once | Self::Session => true,
+            Self::Once | Self::Session | Self::Always => true,
             Self::No
             | Self::NoSession
             | Self::View
@@ -74,6 +78,35 @@ impl Choice {
             | Self::Edit
             | Self::Facts
             | Self::Stop => false,
+        }
+    }
+}
+
+/// How long a remembered yes holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until the session ends.
+    Session,
+    /// Until the person revokes it, in one project.
+    Project,
+}
+
+impl Lifetime {
+    /// The choice that asks for the calls that the yes covers, and that approves them once they are on screen.
+    #[must_use]
+    pub fn choice(self) -> Choice {
+        match self {
+            Self::Session => Choice::Session,
+            Self::Project => Choice::Always,
+        }
+    }
+
+    /// The text above the calls that a yes covers.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Session => "a yes for this session covers",
+            Self::Project => "a yes, always in this project, covers",
         }
     }
 }
@@ -96,7 +129,7 @@ pub struct Offers {
     pub list: Vec<Offer>,
     /// For each member, the word that the person must type to approve it, if it needs one.
     pub words: Vec<Option<String>>,
-    /// The wider scopes of a yes for the session, as indexes into the patterns of the request.
+    /// The wider scopes of a yes that is remembered, as indexes into the patterns of the request.
     pub patterns: Vec<usize>,
     /// The highest risk among the members.
     pub risk: Risk,
@@ -108,9 +141,10 @@ impl Offers {
     pub fn of(question: &Question, redactor: &Redactor, now: Timestamp, withheld: &[Choice]) -> Self {
         let members = &question.members;
         let risk = members.iter().map(|member| member.request.risk).max().unwrap_or_default();
-        // In a group, digits leave a member out.
+        // In a group, digits leave a member out. Where a word is typed, nothing is approved always.
         let numbers = ('0'..='9').filter(|_| members.len() > 1);
-        let keys: Vec<char> = Choice::ALL.iter().map(|choice| choice.key()).chain(numbers).collect();
+        let choices = Choice::ALL.iter().filter(|choice| **choice != Choice::Always);
+        let keys: Vec<char> = choices.map(|choice| choice.key()).chain(numbers).collect();
         let words: Vec<Option<String>> = members
             .iter()
             .map(|member| match member.request.risk {
@@ -144,6 +178,7 @@ impl Offers {
         let (human, once_per_session) = (any(Approval::Human), any(Approval::OncePerSession) && lasts);
         let alone = members.len() == 1;
         let typed = self.risk == Risk::Irreversible;
+        let has_project = members.iter().all(|member| member.project.is_some());
         let until = members.first().and_then(|member| member.remembered_until);
         let until = || until.map_or_else(String::new, |at| format!(" (at most {})", span(now.until(at))));
         let (short, words) = match choice {
@@ -157,6 +192,10 @@ impl Offers {
             Choice::Session if alone => (Some("this session…"), format!("yes, for the session{}", until())),
             Choice::Session => {
                 (Some("this session…"), format!("yes to all listed, for the session{}", until()))
+            }
+            Choice::Always if typed || human || !alone || !has_project => return None,
+            Choice::Always => {
+                (Some("always here…"), "yes, always in this project, until you revoke it".to_owned())
             }
             Choice::NoSession if human => return None,
             Choice::NoSession => (None, format!("no, for the session{}", until())),

@@ -12,7 +12,7 @@ use askfirst::{Risk, Timestamp};
 
 use super::escape::Piece;
 use super::line::{Line, Paragraph, Part};
-use super::offer::{Choice, Offers};
+use super::offer::{Choice, Lifetime, Offers};
 use super::time::later;
 use crate::redact::Redactor;
 
@@ -124,6 +124,8 @@ pub struct Page {
     details: Vec<Section>,
     options: Vec<Paragraph>,
     scopes: Vec<Vec<Paragraph>>,
+    lasting_scopes: Vec<Vec<Paragraph>>,
+    lasting_place: Vec<Paragraph>,
     /// The choices that the question offers.
     pub offers: Offers,
     hidden: HiddenCounts,
@@ -163,7 +165,16 @@ impl Page {
         let offers = Offers::of(question, options.redactor, options.now, options.withheld);
         let mut builder = PageBuilder::new(options, extent);
         let (headline, context) = builder.add_members(&question.members, &offers);
-        let PageBuilder { counter, secrets, mut sections, details, scopes, .. } = builder;
+        let PageBuilder {
+            counter,
+            secrets,
+            mut sections,
+            details,
+            scopes,
+            lasting_scopes,
+            lasting_place,
+            ..
+        } = builder;
         let has_context = !context.is_empty();
         sections.extend(has_context.then(|| Section::of(SectionRole::MustSee, context)));
         Self {
@@ -176,6 +187,8 @@ impl Page {
             details,
             options: options::paragraphs(&offers),
             scopes,
+            lasting_scopes,
+            lasting_place,
             offers,
             hidden: HiddenCounts {
                 secrets: secrets.len(),
@@ -358,13 +371,29 @@ impl Page {
         self.options.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
     }
 
-    /// The scopes of a yes for the session: this call first, then the wider scopes that the tool offers.
+    /// The scopes of a yes that is remembered: this call first, then the wider scopes that the tool offers.
     #[must_use]
-    pub fn scopes(&self, columns: usize) -> Vec<Vec<Line>> {
+    pub fn scopes(&self, lifetime: Lifetime, columns: usize) -> Vec<Vec<Line>> {
         let lines = |paragraphs: &Vec<Paragraph>| {
             paragraphs.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
         };
-        self.scopes.iter().map(lines).collect()
+        let scopes = match lifetime {
+            Lifetime::Session => &self.scopes,
+            Lifetime::Project => &self.lasting_scopes,
+        };
+        scopes.iter().map(lines).collect()
+    }
+
+    /// Where a yes that is remembered holds, and how long, if that is the same for all of its scopes.
+    #[must_use]
+    pub fn scope_place(&self, lifetime: Lifetime, columns: usize) -> Vec<Line> {
+        match lifetime {
+            // The first scope says how long it is remembered.
+            Lifetime::Session => Vec::new(),
+            Lifetime::Project => {
+                self.lasting_place.iter().flat_map(|paragraph| paragraph.wrap(columns)).collect()
+            }
+        }
     }
 
     /// The hidden counts in words.

@@ -13,7 +13,7 @@ mod question;
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, Cause, Risk};
-use askfirst_display::{Choice, Offers};
+use askfirst_display::{Choice, Lifetime, Offers};
 
 use crate::decode::{Input, Key};
 pub use field::Field;
@@ -60,6 +60,8 @@ pub enum Notice {
     NoSuchNumber,
     /// The person must choose a scope first.
     ChooseFirst,
+    /// A part of the chosen scope was not on screen yet.
+    SeeScope,
 }
 
 /// An effect that the renderer must apply.
@@ -87,12 +89,12 @@ pub enum Effect {
     ArgsTyped(String),
     /// Ask for a reason.
     AskReason,
-    /// Ask for the scope of a yes for the session.
-    AskScope,
+    /// Ask for the scope of a yes that is remembered.
+    AskScope(Lifetime),
     /// Ask whether to approve without seeing the rest of the page.
     AskRest,
     /// The person chose a scope: 0 is the call itself, then the patterns.
-    ScopeChosen(usize),
+    ScopeChosen(Lifetime, usize),
     /// Scroll the page.
     Move(Key),
     /// Find a text.
@@ -142,8 +144,8 @@ pub enum Screen {
     Question,
     /// The person types a reason.
     Reason(Field),
-    /// The person chooses the scope of a yes for the session. The chosen one is in it.
-    Scope(Option<usize>),
+    /// The person chooses the scope of a yes that is remembered. The chosen one is in it.
+    Scope(Lifetime, Option<usize>),
     /// The person chooses whether to approve without seeing the rest of the page.
     Rest,
     /// The person views a document, and may type a text to find.
@@ -155,7 +157,7 @@ pub enum Screen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Choose(Choice),
-    Scope(usize),
+    Scope(Lifetime, usize),
     Rest,
     Word,
     Escape,
@@ -169,6 +171,8 @@ pub struct Keys {
     reach: Reach,
     /// Whether all must-see parts were on screen.
     must: Reach,
+    /// Whether all of the chosen scope was on screen.
+    scope: Reach,
     /// Whether the content is on screen.
     content: bool,
     screen: Screen,
@@ -194,6 +198,7 @@ impl Keys {
             front,
             reach: Reach::Part,
             must: Reach::Part,
+            scope: Reach::Whole,
             content: false,
             screen: Screen::Question,
             armed: false,
@@ -238,6 +243,11 @@ impl Keys {
     /// Call this when all must-see parts were on screen.
     pub fn mark_parts_seen(&mut self) {
         self.must = Reach::Whole;
+    }
+
+    /// Call this when the chosen scope was drawn, with the extent to which it was on screen.
+    pub fn mark_scope(&mut self, reach: Reach) {
+        self.scope = reach;
     }
 
     /// Whether keys count.
@@ -306,19 +316,19 @@ impl Keys {
             // The line that the person is typing stays as it is.
             (Screen::Reason(_) | Screen::Args(_), _) => vec![],
             (Screen::View(..), _) => vec![Effect::Redraw],
-            (Screen::Question | Screen::Scope(_), Renderer::Screen) => {
+            (Screen::Question | Screen::Scope(..), Renderer::Screen) => {
                 self.forget_typed();
                 self.mark_painted(now);
                 vec![Effect::Redraw]
             }
-            (Screen::Rest, _) | (Screen::Question | Screen::Scope(_), Renderer::Lines) => self.back(now),
+            (Screen::Rest, _) | (Screen::Question | Screen::Scope(..), Renderer::Lines) => self.back(now),
         }
     }
 
     /// Whether keys can decide on this screen, and the content is shown.
     fn can_arm(&self) -> bool {
         match self.screen {
-            Screen::Question | Screen::Scope(_) | Screen::Rest => self.content,
+            Screen::Question | Screen::Scope(..) | Screen::Rest => self.content,
             Screen::Reason(_) | Screen::View(..) | Screen::Args(_) => false,
         }
     }
@@ -371,7 +381,7 @@ impl Keys {
             Screen::Reason(_) | Screen::Args(_) => {
                 return inputs.iter().flat_map(|input| self.type_fast(input, now)).collect();
             }
-            Screen::Question | Screen::Scope(_) | Screen::Rest | Screen::View(..) => {}
+            Screen::Question | Screen::Scope(..) | Screen::Rest | Screen::View(..) => {}
         }
         // Ctrl-C always works.
         if inputs.contains(&Input::Key(Key::Interrupt)) {
@@ -412,9 +422,9 @@ impl Keys {
         self.last_input = now;
         match (key, &self.screen) {
             (Key::Escape, _) => self.wait(Act::Escape, now),
-            (Key::Char(c), Screen::Scope(marked)) => {
-                let marked = *marked;
-                self.scope_key(c, marked, now)
+            (Key::Char(c), Screen::Scope(lifetime, marked)) => {
+                let (lifetime, marked) = (*lifetime, *marked);
+                self.scope_key(c, lifetime, marked, now)
             }
             (Key::Char(c), Screen::Rest) => self.rest_key(c, now),
             (Key::Char(c), _) => self.question_key(c, now),

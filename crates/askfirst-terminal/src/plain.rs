@@ -187,19 +187,23 @@ impl PlainPrompt<'_, '_> {
                 self.field.clear();
                 self.tty.write(&format!("\n{REASON}"))?;
             }
-            Effect::AskScope => {
-                let scopes = self.page.scopes(self.room());
-                let is_choice = scopes.len() > 1;
-                self.tty.write("\n\na yes for this session covers:")?;
+            Effect::AskScope(lifetime) => {
+                let scopes = self.page.scopes(lifetime, self.room());
+                let (is_choice, key) = (scopes.len() > 1, lifetime.choice().key());
+                let place = self.page.scope_place(lifetime, self.room());
+                let place = draw(&place, self.options.style, Numbers::Without);
+                let rows = std::iter::once(":").chain(place.lines()).collect::<Vec<_>>().join("\n");
+                self.tty.write(&format!("\n\n{}{rows}", lifetime.heading()))?;
                 for (at, lines) in scopes.iter().enumerate() {
                     let number = if is_choice { format!("{}:\n", at + 1) } else { String::new() };
                     let text = draw(lines, self.options.style, Numbers::Without);
                     self.tty.write(&format!("\n{number}{text}"))?;
                 }
-                self.tty.write(match is_choice {
-                    true => "which calls? a number chooses, then s approves, Esc goes back\n",
-                    false => "s approves these calls, Esc goes back\n",
-                })?;
+                let what = match is_choice {
+                    true => format!("which calls? a number chooses, then {key} approves, Esc goes back\n"),
+                    false => format!("{key} approves these calls, Esc goes back\n"),
+                };
+                self.tty.write(&what)?;
                 self.tty.write(NOT_YET)?;
                 self.keys.mark_painted(self.start.elapsed());
             }
@@ -211,8 +215,9 @@ impl PlainPrompt<'_, '_> {
                 self.tty.write(&format!("\n{text}\n{REST_KEY} yes, without seeing the rest\n{NOT_YET}"))?;
                 self.keys.mark_painted(self.start.elapsed());
             }
-            Effect::ScopeChosen(at) => {
-                self.tty.write(&format!("\n{} is chosen: s approves, Esc goes back\n{NOT_YET}", at + 1))?;
+            Effect::ScopeChosen(lifetime, at) => {
+                let (chosen, key) = (at + 1, lifetime.choice().key());
+                self.tty.write(&format!("\n{chosen} is chosen: {key} approves, Esc goes back\n{NOT_YET}"))?;
                 self.keys.mark_painted(self.start.elapsed());
             }
             // The plain prompt has no field for arguments and does not scroll.

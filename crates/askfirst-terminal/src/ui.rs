@@ -79,6 +79,8 @@ pub(crate) struct Ui {
     view: Spot,
     watched: SeenParagraphs,
     folded: BTreeSet<usize>,
+    /// The rows of the scopes that were on screen.
+    scope_rows_seen: BTreeSet<usize>,
     search: Option<String>,
     notice: Option<String>,
     /// The keys and the details, as the page behind `?` shows them.
@@ -132,6 +134,7 @@ impl Ui {
             view: Spot::default(),
             watched: SeenParagraphs::default(),
             folded: BTreeSet::new(),
+            scope_rows_seen: BTreeSet::new(),
             search: None,
             notice: None,
             more: Vec::new(),
@@ -180,6 +183,7 @@ impl Ui {
     /// Handles a new size of the terminal.
     pub(crate) fn resize(&mut self, size: (u16, u16), now: Duration) -> Vec<HostAction> {
         self.size = size;
+        self.scope_rows_seen.clear();
         (self.top, self.view) = (Spot::default(), Spot::default());
         self.event(Event::Resize, now)
     }
@@ -205,14 +209,19 @@ impl Ui {
                 self.find(pane::Direction::Down, 0);
             }
             Effect::View => self.view = self.top,
-            Effect::AskScope => self.view = Spot::default(),
+            Effect::AskScope(_) => {
+                self.scope_rows_seen.clear();
+                self.view = Spot::default();
+            }
             Effect::AskRest => {
                 let LinesSeen { lines, of } = self.seen();
                 let unseen = of.saturating_sub(lines);
                 self.notice = Some(format!("{unseen} of {of} lines were not on screen yet"));
             }
             // The chosen scope is in the window.
-            Effect::ScopeChosen(at) => self.view = Spot { at: 0, row: scope::scope_start(self, at) },
+            Effect::ScopeChosen(lifetime, at) => {
+                self.view = Spot { at: 0, row: scope::scope_start(self, lifetime, at) };
+            }
             Effect::Facts => {
                 self.view = Spot::default();
                 self.more = more_lines(&self.page, Renderer::Screen, self.room());
@@ -292,6 +301,7 @@ impl Ui {
         if !fits(self, now) {
             self.keys.mark_content_hidden();
         } else if self.is_whole() {
+            self.keys.mark_scope(scope::reach(self));
             let room = self.room();
             self.keys.mark_content_shown();
             if self.watched.count() == self.page.len(room) {
@@ -309,7 +319,7 @@ impl Ui {
         match self.keys.screen() {
             Screen::View(Document::Facts, _) => self.scroll_facts(key),
             Screen::View(Document::All, _) => self.scroll_view(key),
-            Screen::Scope(marked) => self.scroll_scopes(key, *marked),
+            Screen::Scope(lifetime, marked) => self.scroll_scopes(key, *lifetime, *marked),
             Screen::Question | Screen::Rest | Screen::Reason(_) | Screen::Args(_) => self.scroll_pane(key),
         }
     }

@@ -79,6 +79,10 @@ fn decision_words(decision: &ApprovalDecision) -> &'static str {
         (true, _, _) if decision.edited_args.is_some() => "edited, to be checked again",
         (true, ApprovalScope::None, _) if decision.rest_unseen => "approved once, without seeing the rest",
         (true, ApprovalScope::None, _) => "approved once",
+        (true, ApprovalScope::Session, _) if decision.always => "approved, always in this project",
+        (true, ApprovalScope::Pattern, _) if decision.always => {
+            "approved, always in this project, wider scope"
+        }
         (true, ApprovalScope::Session, _) => "approved for the session",
         (true, ApprovalScope::Pattern, _) => "approved for the session, wider scope",
         (false, _, true) => "refused, and the run stops",
@@ -109,6 +113,7 @@ pub(crate) fn notice_words(notice: Notice) -> &'static str {
         }
         Notice::NotTheWord => "wrong word: type it again from the start",
         Notice::NoSuchNumber => "no request has that number",
+        Notice::SeeScope => "a part of these calls was not on screen yet: scroll down first",
         Notice::ChooseFirst => "nothing is chosen yet: choose the calls with a number first",
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct PageBuilder<'a> {
     pub(super) sections: Vec<Section>,
     pub(super) details: Vec<Section>,
     pub(super) scopes: Vec<Vec<Paragraph>>,
+    pub(super) lasting_scopes: Vec<Vec<Paragraph>>,
+    pub(super) lasting_place: Vec<Paragraph>,
     /// The sizes of the current member's content.
     pub(super) sizes: Vec<String>,
 }
@@ -52,6 +54,8 @@ impl<'a> PageBuilder<'a> {
             sections: Vec::new(),
             details: Vec::new(),
             scopes: Vec::new(),
+            lasting_scopes: Vec::new(),
+            lasting_place: Vec::new(),
             sizes: Vec::new(),
         }
     }

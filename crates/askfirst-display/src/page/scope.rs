@@ -1,4 +1,4 @@
-//! The scope of an answer for the session: the calls that it covers, and until when.
+//! The scope of an answer that is remembered: the calls that it covers, where, and until when.
 
 use askfirst::ApprovalRequest;
 use askfirst::machine::Member;
@@ -12,14 +12,18 @@ use super::body::owned;
 use super::lines::Body;
 use super::{Extent, PageBuilder, SectionRole};
 
+/// How long a yes holds that is for always.
+const UNTIL_REVOKED: &str = "until you revoke it with `askfirst memory`";
+
 impl PageBuilder<'_> {
     pub(super) fn add_scope(&mut self, member: &Member, offers: &Offers) {
-        let any = offers.has(Choice::Session) || offers.has(Choice::NoSession);
-        if !any || self.extent == Extent::Head {
+        let for_session = offers.has(Choice::Session) || offers.has(Choice::NoSession);
+        if !(for_session || offers.has(Choice::Always)) || self.extent == Extent::Head {
             return;
         }
         let request = &member.request;
-        let mut exact = self.same_call(request);
+        let same = self.same_call(request);
+        let mut exact = same.clone();
         if let Some(at) = member.remembered_until {
             let text = format!("forgotten {}, or when the session ends", later(self.options.now, at));
             exact.push(Paragraph::ours(Part::Scope, text));
@@ -30,6 +34,17 @@ impl PageBuilder<'_> {
         let labels: Vec<String> = labels.map(|pattern| pattern.label.clone()).collect();
         let wider: Vec<Paragraph> =
             labels.iter().map(|label| self.field(Part::Scope, "or wider", label)).collect();
+        if let Some(project) = member.project.as_deref().filter(|_| offers.has(Choice::Always)) {
+            let place = self.field(Part::Scope, "in the project", project);
+            self.lasting_place = vec![place, Paragraph::ours(Part::Scope, UNTIL_REVOKED)];
+            self.lasting_scopes.push(same.clone());
+            self.lasting_scopes.extend(wider.iter().map(|paragraph| vec![paragraph.clone()]));
+            if !for_session {
+                let lasting = [same, wider, self.lasting_place.clone()].concat();
+                let heading = "a yes, always in this project, covers:";
+                return self.add_section(SectionRole::Content, heading, Body::Paragraphs(lasting));
+            }
+        }
         let is_group = offers.words.len() > 1;
         let number = Paragraph::ours(Part::Count, format!("call {}:", self.member + 1));
         let shown = is_group.then_some(number).into_iter().chain(exact.clone());

@@ -38,8 +38,12 @@ pub(super) fn email() -> ApprovalRequest {
 }
 
 pub(super) fn question(requests: Vec<ApprovalRequest>) -> Question {
-    let member =
-        |request: ApprovalRequest| Member { request: request.into(), calls: 1, remembered_until: None, project: None };
+    let member = |request: ApprovalRequest| Member {
+        request: request.into(),
+        calls: 1,
+        remembered_until: None,
+        project: None,
+    };
     Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
 }
 
@@ -184,7 +188,48 @@ fn pattern_that_does_not_cover_the_call_is_not_offered() {
     assert_eq!(page.offers.patterns, [1]);
     assert!(page.offers.has(Choice::Session));
     assert!(drawn(&page, 80).contains("│ or wider: any subject\\nto bob"));
-    assert_eq!(page.scopes(80).len(), 2);
+    assert_eq!(page.scopes(Lifetime::Session, 80).len(), 2);
+}
+
+#[test]
+fn always_is_offered_only_for_one_call_in_a_project() {
+    let offered = |change: &dyn Fn(&mut Question)| {
+        let mut question = question(vec![email()]);
+        question.members[0].project = Some("/home/ann/shop".to_owned());
+        change(&mut question);
+        page(&question).offers.has(Choice::Always)
+    };
+    let set = |question: &mut Question, approval, risk| {
+        let request = Arc::make_mut(&mut question.members[0].request);
+        (request.approval, request.risk) = (approval, risk);
+    };
+    assert!(offered(&|_| ()));
+    assert!(offered(&|question| set(question, Approval::OncePerSession, Risk::High)));
+    assert!(!offered(&|question| question.members[0].project = None));
+    assert!(!offered(&|question| set(question, Approval::Human, Risk::Low)));
+    assert!(!offered(&|question| set(question, Approval::Required, Risk::Irreversible)));
+    assert!(!offered(&|question| question.members.push(question.members[0].clone())));
+}
+
+#[test]
+fn always_says_which_calls_where_and_how_long() {
+    let mut question = question(vec![email()]);
+    question.members[0].project = Some("/home/ann/\u{202e}shop".to_owned());
+    let text = |page: &Page| {
+        let mut lines = page.scopes(Lifetime::Project, 80).concat();
+        lines.extend(page.scope_place(Lifetime::Project, 80));
+        lines.iter().map(|line| line.text() + "\n").collect::<String>()
+    };
+    let end = "in the project: /home/ann/\\u{202e}shop\nuntil you revoke it with `askfirst memory`\n";
+    assert!(text(&page(&question)).ends_with(end), "{}", text(&page(&question)));
+    assert!(!text(&page(&question)).contains("session"));
+    // Where no session lasts, the details name this scope.
+    let redactor = Redactor::default();
+    let withheld = &[Choice::Session, Choice::NoSession];
+    let options = PageOptions { preview_lines: 8, redactor: &redactor, now: Timestamp(0), withheld };
+    let details = drawn(&Page::of(&question, &options), 80);
+    assert!(details.contains("a yes, always in this project, covers:"), "{details}");
+    assert!(!details.contains("session"), "{details}");
 }
 
 #[test]
@@ -194,7 +239,7 @@ fn scope_in_the_tools_words_is_escaped_and_redacted() {
     let drawn = drawn(&page, 120);
     assert!(drawn.contains("│ only: any mail to bob\\u{202e}, token="), "{drawn}");
     assert!(!drawn.contains("abcdefgh12345678") && !drawn.contains("with these values"), "{drawn}");
-    assert_eq!(page.scopes(80).len(), 1);
+    assert_eq!(page.scopes(Lifetime::Session, 80).len(), 1);
 }
 
 #[test]

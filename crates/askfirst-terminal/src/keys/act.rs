@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use askfirst::{ApprovalDecision, ApprovalScope, Cause, Risk};
-use askfirst_display::Choice;
+use askfirst_display::{Choice, Lifetime};
 
 use super::{Act, Document, Effect, Field, Keys, Notice, Reach, Renderer, Screen};
 
 impl Keys {
     pub(super) fn act(&mut self, act: Act, now: Duration) -> Vec<Effect> {
         match act {
-            Act::Escape if matches!(self.screen, Screen::Scope(_) | Screen::Rest) => self.back(now),
+            Act::Escape if matches!(self.screen, Screen::Scope(..) | Screen::Rest) => self.back(now),
             Act::Escape => self.refuse(Cause::Person),
             Act::Choose(choice) if choice.approves() => match self.unseen() {
                 Some(Notice::SeeAll) if self.may_skip_rest(choice) => {
@@ -23,10 +23,14 @@ impl Keys {
                 None => self.choose(choice, now),
             },
             Act::Choose(choice) => self.choose(choice, now),
-            Act::Scope(0) => self.approve(&once().remembered(ApprovalScope::Session)),
-            Act::Scope(at) => {
-                let Some(pattern) = self.offers.patterns.get(at - 1) else { return self.back(now) };
-                let yes = once().remembered(ApprovalScope::Pattern);
+            Act::Scope(lifetime, at) => {
+                let always = lifetime == Lifetime::Project;
+                let yes = ApprovalDecision { always, ..once() };
+                let Some(at) = at.checked_sub(1) else {
+                    return self.approve(&yes.remembered(ApprovalScope::Session));
+                };
+                let Some(pattern) = self.offers.patterns.get(at) else { return self.back(now) };
+                let yes = yes.remembered(ApprovalScope::Pattern);
                 self.all(ApprovalDecision { pattern: Some(*pattern), ..yes })
             }
             Act::Rest => self.approve(&ApprovalDecision { rest_unseen: true, ..once() }),
@@ -50,11 +54,8 @@ impl Keys {
     fn choose(&mut self, choice: Choice, now: Duration) -> Vec<Effect> {
         let effect = match choice {
             Choice::Once => return self.approve(&once()),
-            Choice::Session => {
-                // Where the tool offers no wider scope, there is nothing to choose.
-                self.screen = Screen::Scope(self.offers.patterns.is_empty().then_some(0));
-                Effect::AskScope
-            }
+            Choice::Session => self.open_scope(Lifetime::Session),
+            Choice::Always => self.open_scope(Lifetime::Project),
             Choice::No => return self.refuse(Cause::Person),
             Choice::NoSession => {
                 return self.all(ApprovalDecision::no(Cause::Person).remembered(ApprovalScope::Session));
@@ -77,6 +78,12 @@ impl Keys {
         self.forget_typed();
         self.mark_painted(now);
         vec![effect]
+    }
+
+    fn open_scope(&mut self, lifetime: Lifetime) -> Effect {
+        // Where the tool offers no wider scope, there is nothing to choose.
+        self.screen = Screen::Scope(lifetime, self.offers.patterns.is_empty().then_some(0));
+        Effect::AskScope(lifetime)
     }
 
     fn open_document(&mut self, doc: Document) {

@@ -53,7 +53,7 @@ impl Keys {
     fn field(&mut self) -> Option<&mut Field> {
         match &mut self.screen {
             Screen::Reason(field) | Screen::Args(field) => Some(field),
-            Screen::Question | Screen::Scope(_) | Screen::Rest | Screen::View(..) => None,
+            Screen::Question | Screen::Scope(..) | Screen::Rest | Screen::View(..) => None,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Act, Effect, Keys, Notice, REST_KEY, Screen};
+use askfirst_display::Lifetime;
+
+use super::{Act, Effect, Keys, Notice, REST_KEY, Reach, Screen};
 
 impl Keys {
     pub(super) fn question_key(&mut self, c: char, now: Duration) -> Vec<Effect> {
@@ -95,19 +97,27 @@ impl Keys {
         vec![Effect::Member { at, kept }]
     }
 
-    /// A digit chooses a scope, and `s` approves with it.
-    pub(super) fn scope_key(&mut self, c: char, marked: Option<usize>, now: Duration) -> Vec<Effect> {
+    /// A digit chooses a scope, and the key that opened the screen approves with it.
+    pub(super) fn scope_key(
+        &mut self,
+        c: char,
+        lifetime: Lifetime,
+        marked: Option<usize>,
+        now: Duration,
+    ) -> Vec<Effect> {
         let digit =
             c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()).and_then(|n| n.checked_sub(1));
-        match (c, digit, marked) {
-            ('s', _, Some(at)) => self.wait(Act::Scope(at), now),
-            ('s', _, None) => self.say(Notice::ChooseFirst, now),
-            (_, Some(at), _) if at <= self.offers.patterns.len() => {
-                self.screen = Screen::Scope(Some(at));
+        let approves = c == lifetime.choice().key();
+        match (digit, marked) {
+            (_, Some(_)) if approves && self.scope == Reach::Part => self.say(Notice::SeeScope, now),
+            (_, Some(at)) if approves => self.wait(Act::Scope(lifetime, at), now),
+            (_, None) if approves => self.say(Notice::ChooseFirst, now),
+            (Some(at), _) if at <= self.offers.patterns.len() => {
+                self.screen = Screen::Scope(lifetime, Some(at));
                 self.mark_painted(now);
-                vec![Effect::ScopeChosen(at)]
+                vec![Effect::ScopeChosen(lifetime, at)]
             }
-            (_, _, _) => self.disarm(now),
+            (_, _) => self.disarm(now),
         }
     }
 }

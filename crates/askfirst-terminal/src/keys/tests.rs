@@ -7,6 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[path = "tests/always.rs"]
+mod always;
 #[path = "tests/pages.rs"]
 mod pages;
 
@@ -151,7 +153,7 @@ fn wake_time_is_when_the_prompt_arms_or_acts() {
 fn every_offered_key_has_its_effect() {
     assert_eq!(one(&desk().armed().tap_char('y')), yes());
     assert_eq!(one(&desk().armed().tap_char('n')), no());
-    assert_eq!(desk().armed().tap_char('s'), [Effect::AskScope]);
+    assert_eq!(desk().armed().tap_char('s'), [Effect::AskScope(Lifetime::Session)]);
     assert_eq!(one(&desk().armed().tap_char('N')), no().remembered(ApprovalScope::Session));
     assert_eq!(one(&desk().armed().tap_char('q')), ApprovalDecision { stop: true, ..no() });
     assert_eq!(one(&desk().armed().tap(Key::Escape)), no());
@@ -225,7 +227,7 @@ fn ctrl_c_stops_at_any_time() {
 
 /// Answers with a yes for the session: the key, and the key again once the scope is on screen.
 fn session_yes(desk: &mut Desk) -> Vec<Effect> {
-    assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
+    assert_eq!(desk.tap_char('s'), [Effect::AskScope(Lifetime::Session)]);
     desk.arm();
     desk.tap_char('s')
 }
@@ -233,7 +235,7 @@ fn session_yes(desk: &mut Desk) -> Vec<Effect> {
 #[test]
 fn session_yes_counts_after_its_scope_was_on_screen() {
     let mut desk = desk().armed();
-    assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
+    assert_eq!(desk.tap_char('s'), [Effect::AskScope(Lifetime::Session)]);
     assert!(desk.tap_char('s').is_empty(), "the scope was not on screen for a while");
     desk.arm();
     assert_eq!(one(&desk.tap_char('s')), yes().remembered(ApprovalScope::Session));

@@ -26,7 +26,7 @@ pub(super) type StyledRow = Vec<Span<'static>>;
 pub(super) fn frame(ui: &mut Ui, now: Timestamp) -> Frame {
     match ui.keys.screen().clone() {
         Screen::View(doc, find) => full_frame(ui, doc, find.as_deref()),
-        Screen::Question | Screen::Rest | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => {
+        Screen::Question | Screen::Rest | Screen::Scope(..) | Screen::Reason(_) | Screen::Args(_) => {
             inline_frame(ui, now)
         }
     }
@@ -52,7 +52,7 @@ fn inline_frame(ui: &mut Ui, now: Timestamp) -> Frame {
     }
     let mut rows = question_head(ui, now);
     rows.extend(match *ui.keys.screen() {
-        Screen::Scope(marked) => scope_rows(ui, marked, free),
+        Screen::Scope(lifetime, marked) => scope_rows(ui, lifetime, marked, free),
         Screen::Question | Screen::Rest | Screen::Reason(_) | Screen::Args(_) | Screen::View(..) => {
             page_rows(ui, free)
         }
@@ -176,11 +176,11 @@ fn footer(ui: &Ui) -> (Vec<StyledRow>, Option<(usize, usize)>) {
         rows.extend(words(&visible_line(notice).text(), room, colors::notice()));
     }
     match ui.keys.screen() {
-        Screen::Scope(_) => {
-            let scopes = ui.page.scopes(room).len();
+        Screen::Scope(lifetime, _) => {
+            let (scopes, key) = (ui.page.scopes(*lifetime, room).len(), lifetime.choice().key());
             let keys = match scopes {
-                0 | 1 => "s yes, to these calls   Esc back".to_owned(),
-                _ => format!("1-{scopes} choose   s yes, to the chosen calls   Esc back"),
+                0 | 1 => format!("{key} yes, to these calls   Esc back"),
+                _ => format!("1-{scopes} choose   {key} yes, to the chosen calls   Esc back"),
             };
             rows.extend(options(&keys, room));
         }
@@ -212,7 +212,7 @@ fn footer(ui: &Ui) -> (Vec<StyledRow>, Option<(usize, usize)>) {
             field,
             room,
         ),
-        Screen::Question | Screen::Scope(_) | Screen::Rest | Screen::View(..) => {
+        Screen::Question | Screen::Scope(..) | Screen::Rest | Screen::View(..) => {
             let (mark, style) = if ui.keys.is_armed() {
                 ("ready: ", colors::ready())
             } else if ui.is_whole() {

@@ -1,6 +1,6 @@
 //! The window on a page: its position, scrolling, search, folding, and the paragraphs that were in it.
 
-use askfirst_display::Line;
+use askfirst_display::{Lifetime, Line};
 
 use super::Ui;
 use super::draw::document_head;
@@ -68,7 +68,7 @@ impl Ui {
         let all = self.page.len(self.room());
         match self.keys.screen() {
             Screen::View(..) => all,
-            Screen::Question | Screen::Rest | Screen::Scope(_) | Screen::Reason(_) | Screen::Args(_) => {
+            Screen::Question | Screen::Rest | Screen::Scope(..) | Screen::Reason(_) | Screen::Args(_) => {
                 all.saturating_sub(self.pinned)
             }
         }
@@ -227,8 +227,8 @@ impl Ui {
         self.scroll_rows(key, self.view_height(), self.more.len());
     }
 
-    pub(super) fn scroll_scopes(&mut self, key: Key, marked: Option<usize>) {
-        self.scroll_rows(key, self.pane_height, scope_len(self, marked));
+    pub(super) fn scroll_scopes(&mut self, key: Key, lifetime: Lifetime, marked: Option<usize>) {
+        self.scroll_rows(key, self.pane_height, scope_len(self, lifetime, marked));
     }
 
     /// Scrolls rows that are not part of the page.

@@ -1,37 +1,45 @@
-//! Draws the scopes of a yes for the session, before it counts.
+//! Draws the scopes of a yes that is remembered, before it counts.
 
-use askfirst_display::{Line, Part, Piece, Row};
+use askfirst_display::{Lifetime, Line, Part, Piece, Row};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::draw::{StyledRow, first_that_fits, rule, style_line, words};
 use super::{EarlierRequest, Ui};
 use crate::colors;
+use crate::keys::{Reach, Screen};
 use crate::words::short;
 
 /// The number of earlier requests that are listed.
 const MAX_PAST: usize = 5;
 
 /// The first row of one of the scopes.
-pub(super) fn scope_start(ui: &Ui, at: usize) -> usize {
+pub(super) fn scope_start(ui: &Ui, lifetime: Lifetime, at: usize) -> usize {
     let room = ui.room();
-    let heading = words(scope_heading(ui), room, colors::key()).len();
-    let scopes = ui.page.scopes(room.saturating_sub(4));
+    let heading = heading_rows(ui, lifetime).len();
+    let scopes = ui.page.scopes(lifetime, room.saturating_sub(4));
     heading + scopes.iter().take(at).map(Vec::len).sum::<usize>()
 }
 
-/// The number of rows of the scopes.
-pub(super) fn scope_len(ui: &Ui, marked: Option<usize>) -> usize {
-    scope_lines(ui, marked).len()
+/// The extent to which the chosen scope was on screen.
+pub(super) fn reach(ui: &Ui) -> Reach {
+    let Screen::Scope(lifetime, Some(at)) = *ui.keys.screen() else { return Reach::Part };
+    let mut rows = scope_start(ui, lifetime, at)..scope_start(ui, lifetime, at + 1);
+    if rows.all(|row| ui.scope_rows_seen.contains(&row)) { Reach::Whole } else { Reach::Part }
 }
 
-/// The scopes of a yes for the session, and the earlier requests that the chosen one would have covered.
-fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<StyledRow> {
+/// The number of rows of the scopes.
+pub(super) fn scope_len(ui: &Ui, lifetime: Lifetime, marked: Option<usize>) -> usize {
+    scope_lines(ui, lifetime, marked).len()
+}
+
+/// The scopes of a yes that is remembered, and the earlier requests that the chosen one would have covered.
+fn scope_lines(ui: &Ui, lifetime: Lifetime, marked: Option<usize>) -> Vec<StyledRow> {
     let room = ui.room();
     let Some(member) = ui.question.members.first() else { return Vec::new() };
-    let mut rows = words(scope_heading(ui), room, colors::key());
-    let is_choice = ui.page.scopes(room).len() > 1;
-    for (at, lines) in ui.page.scopes(room.saturating_sub(4)).into_iter().enumerate() {
+    let mut rows = heading_rows(ui, lifetime);
+    let is_choice = ui.page.scopes(lifetime, room).len() > 1;
+    for (at, lines) in ui.page.scopes(lifetime, room.saturating_sub(4)).into_iter().enumerate() {
         let (mark, style) = if marked == Some(at) { ("▶", colors::ready()) } else { (" ", Style::new()) };
         for (row, line) in lines.iter().enumerate() {
             let label = match (is_choice, row) {
@@ -73,21 +81,28 @@ fn scope_lines(ui: &Ui, marked: Option<usize>) -> Vec<StyledRow> {
     rows
 }
 
-/// The text above the scopes.
-fn scope_heading(ui: &Ui) -> &'static str {
-    match ui.page.offers.patterns.is_empty() {
-        true => "a yes for this session covers:",
-        false => "a yes for this session covers which calls?",
-    }
+/// The rows above the scopes: what is asked, where the yes holds, and how long.
+fn heading_rows(ui: &Ui, lifetime: Lifetime) -> Vec<StyledRow> {
+    let end = if ui.page.offers.patterns.is_empty() { ":" } else { " which calls?" };
+    let mut rows = words(&format!("{}{end}", lifetime.heading()), ui.room(), colors::key());
+    let place = ui.page.scope_place(lifetime, ui.room());
+    rows.extend(place.iter().map(|line| style_line(line, None)));
+    rows
 }
 
 /// The rows of the scopes, of which as many are in the window as fit.
-pub(super) fn scope_rows(ui: &mut Ui, marked: Option<usize>, free: usize) -> Vec<StyledRow> {
-    let lines = scope_lines(ui, marked);
+pub(super) fn scope_rows(
+    ui: &mut Ui,
+    lifetime: Lifetime,
+    marked: Option<usize>,
+    free: usize,
+) -> Vec<StyledRow> {
+    let lines = scope_lines(ui, lifetime, marked);
     let is_all = lines.len() <= free;
     ui.pane_height = if is_all { free } else { free.saturating_sub(1) };
     let height = ui.pane_height;
     let from = ui.view.row.min(lines.len().saturating_sub(height));
+    ui.scope_rows_seen.extend((from..lines.len()).take(height));
     let position = (!is_all).then(|| rule(ui, &scope_position(ui, lines.len()), colors::frame()));
     lines.into_iter().skip(from).take(height).chain(position).collect()
 }

@@ -8,6 +8,7 @@
     reason = "a panic shows where a test failed"
 )]
 
+mod always;
 mod desk;
 mod editing;
 mod fixtures;

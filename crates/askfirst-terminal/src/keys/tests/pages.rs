@@ -8,7 +8,7 @@ fn scope_is_chosen_by_a_number_and_approved_by_s() {
         [('1', ApprovalScope::Session, None), ('2', ApprovalScope::Pattern, Some(0))]
     {
         let mut desk = wide(Renderer::Screen, Risk::Low).armed();
-        assert_eq!(desk.tap_char('s'), [Effect::AskScope]);
+        assert_eq!(desk.tap_char('s'), [Effect::AskScope(Lifetime::Session)]);
         assert!(desk.tap_char(digit).is_empty());
         desk.arm();
         assert_eq!(desk.tap_char('3'), [Effect::NotYet]);
@@ -16,7 +16,7 @@ fn scope_is_chosen_by_a_number_and_approved_by_s() {
         assert_eq!(desk.tap_char('s'), [Effect::Say(Notice::ChooseFirst), Effect::NotYet]);
         desk.arm();
         let at = if pattern.is_some() { 1 } else { 0 };
-        assert_eq!(desk.press(Key::Char(digit)), [Effect::ScopeChosen(at)]);
+        assert_eq!(desk.press(Key::Char(digit)), [Effect::ScopeChosen(Lifetime::Session, at)]);
         assert!(desk.tap_char('s').is_empty());
         desk.arm();
         let decision = one(&desk.tap_char('s'));
