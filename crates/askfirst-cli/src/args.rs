@@ -399,7 +399,7 @@ pub struct Rewrite {
 
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// Revoke one decision in a running session
+    /// Revoke one decision in a running session, or one rule of yours for this project
     Revoke {
         /// ID of the decision, as `memory` prints it
         id: String,

@@ -10,7 +10,7 @@ use askfirst::machine::{Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 use askfirst::record::Record;
 use askfirst::{Approval, Cause, Mode, Toolset};
-use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, load};
+use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, Project, load};
 use askfirst_display::Choice;
 use askfirst_runtime::session::{ApproverContext, OpenError, Session, SessionBuilder};
 use askfirst_runtime::sessions::{self, Listening};
@@ -43,10 +43,21 @@ pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places
     })
 }
 
+/// Returns the project whose own rules of the user apply with these flags.
+pub fn project(common: &Common) -> anyhow::Result<Option<Project>> {
+    let folder = std::env::current_dir().context("cannot find the working directory")?;
+    let places = Places::from_env();
+    Ok(Project::find(&LoadOptions { explicit: common.config.clone(), folder, places }))
+}
+
+fn print_warning(text: &str) {
+    crate::print::err_lines(&format!("warning: {text}"));
+}
+
 /// Prints warnings, unless a program reads the output: it finds them in the audit log.
-fn print_warnings(warnings: &[String], common: &Common) {
+pub fn print_warnings(warnings: &[String], common: &Common) {
     if !common.json {
-        warnings.iter().for_each(|warning| crate::print::err_lines(&format!("warning: {warning}")));
+        warnings.iter().for_each(|warning| print_warning(warning));
     }
 }
 
@@ -84,6 +95,9 @@ pub fn open(
         let terminal = terminal(&context, front_end, common);
         Arc::new(HintingApprover { inner: ask(context, terminal), hinted: Arc::default() })
     };
+    let has_project = !front_end.withheld.contains(&Choice::Always);
+    let project = if has_project { project(common)? } else { None };
+    let builder = builder.project(project, print_warning);
     let opened = builder.front_end(front_end.name).mode(mode).log_in(state).approver(approver).open();
     let session = opened.map_err(cannot_open)?;
     print_warnings(&session.warnings, common);

@@ -4,12 +4,12 @@
 //! It never waits for a person: approvers answer through their [`Reply`].
 
 mod stop;
+mod wait;
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 use askfirst::machine::{Answer, Audience, Effect, Machine, QuestionId, Resolution, Submission, Ticket};
@@ -22,6 +22,8 @@ use askfirst::{
 use crate::approver::{Callback, answer_for, answering_for};
 use crate::blocking::block_on;
 use crate::clock::SystemClock;
+use crate::project::ProjectRules;
+pub(crate) use wait::Wait;
 
 /// Turns a request into a decision: mode, then memory, then approver. Clones share all state.
 #[derive(Clone)]
@@ -32,6 +34,7 @@ pub struct Setup {
     mode: Mode,
     approver: Option<Arc<dyn Approver>>,
     memory: SharedMemory,
+    project: Option<Arc<ProjectRules>>,
     time_out: Option<Duration>,
     clock: Arc<dyn Clock>,
 }
@@ -57,6 +60,13 @@ impl Setup {
         self
     }
 
+    /// Sets the user's own rules for the project.
+    #[must_use]
+    pub fn project(mut self, project: Option<ProjectRules>) -> Self {
+        self.project = project.map(Arc::new);
+        self
+    }
+
     /// Sets how long a question waits for an answer. `None` means no limit.
     #[must_use]
     pub fn time_out(mut self, time: Option<Duration>) -> Self {
@@ -75,7 +85,9 @@ impl Setup {
     #[must_use]
     pub fn build(self) -> ApprovalController {
         let audience = if self.approver.is_some() { Audience::There } else { Audience::Absent };
-        let machine = Machine::new(self.mode, audience, self.memory.clone(), self.time_out);
+        let project = self.project.as_ref().map(|project| project.approvals());
+        let machine =
+            Machine::new(self.mode, audience, self.memory.clone(), self.time_out).with_project(project);
         let state = ControllerState {
             machine,
             slots: HashMap::new(),
@@ -89,6 +101,7 @@ impl Setup {
             changed: Condvar::new(),
             mode: self.mode,
             memory: self.memory,
+            project: self.project,
             approver: self.approver,
             clock: self.clock,
         };
@@ -104,6 +117,7 @@ impl ApprovalController {
             mode,
             approver: None,
             memory: SharedMemory::default(),
+            project: None,
             time_out: Some(Duration::from_secs(600)),
             clock: Arc::new(SystemClock::start()),
         }
@@ -274,6 +288,7 @@ struct ControllerCore {
     changed: Condvar,
     mode: Mode,
     memory: SharedMemory,
+    project: Option<Arc<ProjectRules>>,
     approver: Option<Arc<dyn Approver>>,
     clock: Arc<dyn Clock>,
 }
@@ -318,6 +333,9 @@ impl ControllerCore {
 
     /// Changes the state, then carries out the effects that the machine returns: wake, withdraw, show.
     fn with<T>(self: &Arc<Self>, change: impl FnOnce(&mut ControllerState, askfirst::Timestamp) -> T) -> T {
+        if let Some(project) = &self.project {
+            project.refresh();
+        }
         let mut state = self.lock();
         let result = change(&mut state, self.clock.now());
         let (mut wakers, mut withdrawn) = (Vec::new(), Vec::new());
@@ -406,11 +424,29 @@ impl ControllerCore {
         let desk = Arc::downgrade(self);
         let reply = Reply::new(move |answer| {
             if let Some(desk) = desk.upgrade() {
-                desk.with(|state, now| state.machine.answer(id, answer, now));
+                desk.answer(id, answer);
             }
         });
         // If the approver panics, it drops the reply, and the answer is "the approver failed".
         drop(answer_for(self.name(), || approver.ask(question, reply)));
+    }
+
+    /// Applies an answer. An approval that always holds is stored first; if that fails, it counts only once.
+    fn answer(self: &Arc<Self>, id: QuestionId, mut answer: Answer) {
+        self.with(|state, now| {
+            let lasting = state.machine.lasting(id, &answer, now);
+            if let Some(project) = self.project.as_ref().filter(|_| !lasting.is_empty())
+                && let Err(why) = project.store(lasting)
+            {
+                let once = ApprovalScope::None;
+                answer.decisions.iter_mut().for_each(|decision| {
+                    (decision.always, decision.remember, decision.pattern) = (false, once, None);
+                });
+                // The person must know before the call runs, and before the program may end.
+                caught(|| project.warn(&format!("approved only once: {why}")));
+            }
+            state.machine.answer(id, answer, now);
+        });
     }
 
     fn fail(self: &Arc<Self>, id: QuestionId, note: &str) {
@@ -437,43 +473,4 @@ fn as_asked(decision: ApprovalDecision) -> ApprovalDecision {
 fn asks_itself() -> ApprovalDecision {
     let why = "an approver made this request while answering another request of the same controller";
     ApprovalDecision::no(Cause::ApproverFailed).with_note(why)
-}
-
-/// A submitted call that waits for its resolution.
-pub(crate) struct Wait {
-    desk: Arc<ControllerCore>,
-    ticket: Ticket,
-    over: bool,
-}
-
-impl Future for Wait {
-    type Output = Box<Resolution>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<Resolution>> {
-        let desk = Arc::clone(&self.desk);
-        let mut state = desk.lock();
-        let Some(slot) = state.slots.get_mut(&self.ticket) else { return Poll::Pending };
-        match slot.resolution.take() {
-            Some(resolution) => {
-                state.slots.remove(&self.ticket);
-                self.over = true;
-                Poll::Ready(resolution)
-            }
-            None => {
-                slot.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl Drop for Wait {
-    fn drop(&mut self) {
-        if !self.over {
-            self.desk.with(|state, now| {
-                state.slots.remove(&self.ticket);
-                state.machine.cancel(self.ticket, now);
-            });
-        }
-    }
 }

@@ -26,6 +26,7 @@ mod nested;
 pub mod observer;
 pub mod origin;
 pub mod pipeline;
+pub mod project;
 pub mod random;
 mod recording;
 pub mod session;

@@ -13,7 +13,7 @@ use askfirst::ports::{Approver, Clock};
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
 use askfirst_config::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, Faults, OnDenial, Places,
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, Faults, OnDenial, Places, Project,
 };
 use askfirst_display::redact::{BadGlob, Redactor};
 
@@ -23,6 +23,7 @@ use crate::controller::ApprovalController;
 use crate::launcher::{SandboxLauncher, lacks_required_sandbox, lazy_sandbox_status};
 use crate::ledger::{Ledger, SessionId};
 use crate::observer::Observer;
+use crate::project::ProjectRules;
 use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
 use crate::toolset::{ApprovalToolset, Run};
 use log::LogSetup;
@@ -111,7 +112,11 @@ pub struct SessionBuilder<'a> {
     observer: Option<Arc<dyn Observer>>,
     on_denial: Option<OnDenial>,
     run: Run,
+    project: Option<(Project, Warn)>,
 }
+
+/// Tells a person what they should know while the session runs.
+type Warn = Box<dyn Fn(&str) + Send + Sync>;
 
 impl<'a> SessionBuilder<'a> {
     /// The name of the front end, for the audit log.
@@ -235,6 +240,14 @@ impl<'a> SessionBuilder<'a> {
         self
     }
 
+    /// The project whose own rules of the user apply; none unless set. `warn` tells the user why a rule does not apply, or
+    /// why it could not be stored.
+    #[must_use]
+    pub fn project(mut self, project: Option<Project>, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.project = project.map(|project| (project, Box::new(warn) as Warn));
+        self
+    }
+
     /// Opens the session. The first entry of its audit log says how it is set up.
     ///
     /// # Errors
@@ -274,7 +287,10 @@ impl<'a> SessionBuilder<'a> {
         let redactor = Arc::new(redactor(&config)?);
         let fresh = SessionId::new(clock.now());
         let id = self.id.unwrap_or_else(|| fresh.to_string());
+        let project =
+            self.project.map(|(project, warn)| ProjectRules::new(project, Arc::clone(&redactor), warn));
         let mut warnings = warnings(&config, self.mode);
+        warnings.extend(project.iter().flat_map(ProjectRules::warnings));
         let state = self.state.unwrap_or_else(|| Places::from_env().state);
         let log = match self.log {
             Log::Off => None,
@@ -293,9 +309,10 @@ impl<'a> SessionBuilder<'a> {
             }
             None => None,
         };
+        let project = project.map(|project| project.recorder(ledger.clone().map(|ledger| ledger as _)));
         let controller = match self.asking {
             ApproverSource::Controller(controller) => controller,
-            ApproverSource::NoOne => controller(&config, self.mode, None, &clock),
+            ApproverSource::NoOne => controller(&config, self.mode, None, &clock, project),
             ApproverSource::Approver(make) => {
                 let context = ApproverContext {
                     config: &config,
@@ -304,7 +321,7 @@ impl<'a> SessionBuilder<'a> {
                     redactor: &redactor,
                     clock: &clock,
                 };
-                controller(&config, self.mode, Some(make(context)), &clock)
+                controller(&config, self.mode, Some(make(context)), &clock, project)
             }
         };
         let mut pipeline = ApprovalToolset::new(tools, controller, policy)
@@ -330,10 +347,12 @@ fn controller(
     mode: Mode,
     approver: Option<Arc<dyn Approver>>,
     clock: &Arc<dyn Clock>,
+    project: Option<ProjectRules>,
 ) -> ApprovalController {
     let setup = ApprovalController::setup(mode)
         .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))
         .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
+        .project(project)
         .clock(Arc::clone(clock));
     match approver {
         Some(approver) => setup.approver(approver).build(),
@@ -393,6 +412,7 @@ impl Session {
             observer: None,
             on_denial: None,
             run: Run::Session,
+            project: None,
         }
     }
 

@@ -6,6 +6,7 @@ use anyhow::Context;
 use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
 use askfirst_config::Places;
+use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
@@ -76,7 +77,8 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let keys = "y yes, n no, s yes for this session, r no with a reason, ? more keys and details. Keys count once \
         the last line says `ready:`.";
     print_wrapped("Keys: ", keys);
-    let front_end = FrontEnd { name: "demo", withheld: &[] };
+    // The scratch folder is no project.
+    let front_end = FrontEnd { name: "demo", withheld: &[Choice::Always] };
     let session = open(&front_end, Session::builder(config), common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
     for step in script() {

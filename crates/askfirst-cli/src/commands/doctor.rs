@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::args::Common;
 use crate::exit::Exit;
-use crate::print::out;
-use crate::session::read_config;
+use crate::print::{counted, out};
+use crate::session::{project, read_config};
 
 #[derive(Serialize)]
 struct Finding {
@@ -50,6 +50,17 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     }
     for warning in warnings(&config, Mode::Interactive) {
         say("config", Health::Weak, warning.replace("\nhint: ", "; hint: "));
+    }
+    if let Some(project) = project(common)? {
+        let found = project.in_force();
+        let count = counted((found.own.len() + found.of_main.len()) as u64, "rule");
+        if !found.own.is_empty() || !found.of_main.is_empty() {
+            let text = format!("{count} of your own for this project; see `askfirst memory`");
+            say("config", Health::Good, text);
+        }
+        for warning in found.warnings {
+            say("config", Health::Weak, warning.replace("\nhint: ", "; hint: "));
+        }
     }
     for reason in &config.not_offered {
         say("tools", Health::Weak, reason.clone());

@@ -11,6 +11,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::commands::Place;
 
+mod always;
 mod signals;
 mod stories;
 mod together;

@@ -41,8 +41,12 @@ struct Client {
 
 impl Client {
     fn start(place: &Place, args: &[&str]) -> Self {
+        Self::with(place, "c.yaml", args)
+    }
+
+    fn with(place: &Place, config: &str, args: &[&str]) -> Self {
         let mut command = Command::new("setsid");
-        command.args(["--wait", env!("CARGO_BIN_EXE_askfirst"), "--config", "c.yaml"]).args(args);
+        command.args(["--wait", env!("CARGO_BIN_EXE_askfirst"), "--config", config]).args(args);
         command.current_dir(place.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         place.alone(&mut command);
         command.env("MAIL_TOKEN", SECRET);
@@ -53,13 +57,18 @@ impl Client {
 
     /// Starts our own server and completes the handshake.
     fn served(place: &Place, args: &[&str], capabilities: &Value) -> Self {
-        let mut client = Self::start(place, &[&["serve"], args].concat());
+        Self::start(place, &[&["serve"], args].concat()).greeted(capabilities)
+    }
+
+    /// Completes the handshake with our own server.
+    fn greeted(mut self, capabilities: &Value) -> Self {
+        let client = &mut self;
         client.say(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": capabilities,
             "clientInfo": {"name": "desk", "version": "1"}}}));
         assert!(client.hear()["result"]["serverInfo"]["name"] == "askfirst");
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
+        self
     }
 
     fn gateway(place: &Place) -> Self {
@@ -252,4 +261,28 @@ fn arguments_edited_at_the_watcher_are_checked_by_schema() {
     let told = gateway.hear();
     assert_eq!(told["result"]["_meta"]["arguments"], json!({"x": "seven"}), "{told}");
     gateway.end();
+}
+
+#[test]
+fn yes_for_always_can_be_given_at_the_watcher() {
+    let place = Place::new("");
+    std::fs::create_dir(place.path().join("shop")).unwrap();
+    std::fs::write(place.path().join("shop/c.yaml"), CONFIG).unwrap();
+    let server = || Client::with(&place, "shop/c.yaml", &["serve"]).greeted(&json!({}));
+    let mut terminal = watch(&place);
+    let mut first = server();
+    first.call(1, "note", json!({"text": "one"}));
+    let page = terminal.press("a");
+    assert!(page.contains("a always here…"), "{page}");
+    let page = terminal.press("a");
+    assert!(page.contains("in the project: ") && page.contains("/shop"), "{page}");
+    assert!(!first.text().0);
+    first.end();
+    terminal.kill();
+    let mut later = server();
+    later.call(1, "note", json!({"text": "one"}));
+    assert!(!later.text().0, "no one is asked");
+    later.call(2, "note", json!({"text": "two"}));
+    assert!(later.text().0);
+    later.end();
 }

@@ -108,15 +108,20 @@ impl LogRow {
                 let of_refusal = |key| refusal.map(|refusal| text_of(refusal, key)).unwrap_or_default();
                 let note = of_refusal("note");
                 let note = if note.is_empty() { note } else { format!(": {note}") };
+                let decision = entry.fields.get("decision");
+                let always = decision.and_then(|it| it.get("always")) == Some(&Value::Bool(true));
                 let cause = entry.fields.get("cause").and_then(|cause| Cause::deserialize(cause).ok());
-                self.decision = Some(LoggedDecision {
-                    approved: entry.fields.get("approved") == Some(&Value::Bool(true)),
-                    cause: cause.map_or_else(|| text("cause"), |cause| cause.to_string()),
-                    by: cause.map_or("?", |cause| if cause == Cause::Person { "person" } else { by(cause) }),
-                    why: format!("{}{note}", of_refusal("reason")),
-                    at: entry.at.clone(),
-                    waited_ms: number("waited_ms"),
-                });
+                self.decision =
+                    Some(LoggedDecision {
+                        approved: entry.fields.get("approved") == Some(&Value::Bool(true)),
+                        cause: cause.map_or_else(|| text("cause"), |cause| cause.to_string()),
+                        by: cause.map_or("?", |cause| {
+                            if cause == Cause::Person { "person" } else { by(cause, always) }
+                        }),
+                        why: format!("{}{note}", of_refusal("reason")),
+                        at: entry.at.clone(),
+                        waited_ms: number("waited_ms"),
+                    });
                 self.edited_from = Some(text("edited_from")).filter(|from| !from.is_empty());
             }
             "executed" => {

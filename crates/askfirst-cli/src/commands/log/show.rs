@@ -166,9 +166,15 @@ impl<'a> CallSummary<'a> {
             0 => String::new(),
             waited => format!(" after {}", seconds(waited)),
         };
-        let remember = decided.decision.as_ref().map_or(ApprovalScope::None, |decision| decision.remember);
+        let decision = decided.decision.as_ref();
+        let remember = decision.map_or(ApprovalScope::None, |decision| decision.remember);
         let scope = match remember {
             ApprovalScope::None => "",
+            ApprovalScope::Session | ApprovalScope::Pattern
+                if decision.is_some_and(|decision| decision.always) =>
+            {
+                ", always in this project"
+            }
             ApprovalScope::Session | ApprovalScope::Pattern => ", for the session",
         };
         let is_rest_unseen = decided.decision.as_ref().is_some_and(|decision| decision.rest_unseen);

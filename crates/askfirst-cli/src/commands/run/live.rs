@@ -96,7 +96,8 @@ impl LiveRows {
     }
 
     fn decided(&self, live: &mut LiveCall, entry: &DecidedRecord) {
-        live.summary.by = Some(by(entry.cause));
+        let always = entry.decision.as_ref().is_some_and(|decision| decision.always);
+        live.summary.by = Some(by(entry.cause, always));
         live.summary.edited = entry.edited_from.is_some().then(|| Arc::clone(&entry.call.call));
         live.summary.note = entry.decision.as_ref().and_then(|decision| decision.note.clone());
         live.summary.waited_ms += entry.waited_ms;
@@ -139,9 +140,10 @@ impl Observer for LiveRows {
     }
 }
 
-/// Returns who or what decided, in at most eight characters.
-pub fn by(cause: Cause) -> &'static str {
+/// Returns who or what decided, in at most eight characters. `always` is whether a rule of the user for the project did.
+pub fn by(cause: Cause, always: bool) -> &'static str {
     match cause {
+        Cause::Memory if always => "always",
         Cause::Policy => "rule",
         Cause::Mode => "mode",
         Cause::Memory => "session",
