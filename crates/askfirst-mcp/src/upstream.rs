@@ -1,6 +1,7 @@
 //! The server's tools as a toolset: their definitions, and the calls that are in flight.
 
 mod flight;
+mod offered;
 mod visible;
 
 use std::collections::{BTreeMap, HashMap};
@@ -343,8 +344,9 @@ impl ApprovalAware for Upstream {
         Assessment { facts, unsettled, risk: known.definition.risk, ..Assessment::silent() }
     }
 
-    fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
+    fn present(&self, call: &ApprovalContext, request: &ApprovalRequest) -> Shown {
         let known = self.known(&call.tool_name);
+        let patterns = known.as_ref().map(|known| self.offered(known, call, request)).unwrap_or_default();
         let basis = known.as_ref().map(|known| known.basis());
         let changed = known.as_ref().and_then(|known| Some((known.was.as_ref()?, &known.json)));
         let presentation = changed.map(|(was, now)| {
@@ -355,7 +357,7 @@ impl ApprovalAware for Upstream {
                 .to_string();
             ApprovalPresentation::new(PresentationKind::Diff, diff)
         });
-        Shown { presentation, basis, ..Shown::default() }
+        Shown { presentation, patterns, basis, ..Shown::default() }
     }
 }
 

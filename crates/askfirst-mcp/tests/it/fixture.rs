@@ -14,6 +14,8 @@ use askfirst::{
 };
 use askfirst_mcp::{Connection, Gateway, Pins, Setup};
 use askfirst_runtime::clock::SystemClock;
+use askfirst_runtime::config::Project;
+use askfirst_runtime::project::ProjectRules;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
 use serde_json::{Value, json};
 
@@ -112,6 +114,11 @@ impl Desk {
     }
 
     pub fn at(state: &Path, policy: Policy, hide_denied: bool) -> Self {
+        Self::in_project(state, policy, hide_denied, None)
+    }
+
+    /// A gateway in a project of the user, if there is one.
+    pub fn in_project(state: &Path, policy: Policy, hide_denied: bool, project: Option<Project>) -> Self {
         let (from_client, client_out) = pipe().unwrap();
         let (client_in, to_client) = pipe().unwrap();
         let (server_in, to_server) = pipe().unwrap();
@@ -122,6 +129,7 @@ impl Desk {
         let controller = ApprovalController::setup(Mode::Interactive)
             .approver(Arc::clone(&person) as _)
             .clock(Arc::clone(&clock))
+            .project(project.map(|project| ProjectRules::new(project, Arc::default(), |_| ())))
             .build();
         let heard = Arc::clone(&told);
         let policy = policy;

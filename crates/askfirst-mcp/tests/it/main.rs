@@ -24,3 +24,4 @@ mod shop;
 mod smuggling;
 mod waiting;
 mod web;
+mod wider;
