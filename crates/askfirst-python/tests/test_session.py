@@ -171,6 +171,14 @@ def test_audit_log_has_requests_decisions_and_results(tmp_path, asked):
     assert records[2]["call"]["args"]["a"] == 1
 
 
+def test_failure_hides_secrets_of_config_without_a_log_too(tmp_path, asked):
+    config = {"default_approval": "none", "secrets": {"args": ["pin"]}}
+    for ledger in (False, tmp_path / "l.jsonl"):
+        ticket = of(asked(), config, ledger=ledger).start("pay", {"pin": "correct horse"})
+        ticket.finish(error=ValueError("no account for correct horse"))
+        assert "no account" in ticket.outcome.text and "correct horse" not in ticket.outcome.text
+
+
 def test_call_that_cannot_be_logged_does_not_run(tmp_path, asked):
     with pytest.raises(OSError):
         of(asked(), ledger="/dev/full")

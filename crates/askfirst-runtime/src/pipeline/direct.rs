@@ -10,6 +10,7 @@ use askfirst::toolset::{AskNested, BoxFuture, CallerThread};
 use askfirst::{
     ApprovalContext, ApprovalDecision, ApprovalRequest, Judgement, Outcome, RecordedPermit, ToolError,
 };
+use askfirst_display::redact::Mark;
 use serde_json::{Map, Value};
 
 use crate::nested::Nested;
@@ -45,9 +46,10 @@ impl Running {
         self.nested.get_or_init(nested).request_approval(request)
     }
 
-    /// Turns the result of the tool into the outcome of the call.
+    /// Turns the result of the tool into the outcome of the call, and redacts the secrets of the call in it.
     pub fn finish(self, result: Result<Value, ToolError>) -> Outcome {
-        result.map_or_else(Outcome::Failed, Outcome::Done)
+        let outcome = result.map_or_else(Outcome::Failed, Outcome::Done);
+        self.pipeline.redactor.outcome(&self.call.args, outcome, Mark::Record)
     }
 }
 

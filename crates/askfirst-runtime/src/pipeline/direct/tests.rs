@@ -14,6 +14,7 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalDecision, ApprovalRequest, ApprovalScope, Assessment,
     Because, Cause, Invocation, Mode, Outcome, Policy, ToolDefinition, ToolError, Toolset,
 };
+use askfirst_display::redact::Redactor;
 use serde_json::{Map, Value, json};
 
 use super::{Running, Started};
@@ -54,7 +55,8 @@ impl Toolset for Tools {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Result<Value, ToolError>> {
-        Box::pin(async move { Ok(json!(invocation.call.args)) })
+        let args = json!(invocation.call.args);
+        Box::pin(async move { if args.get("pin").is_none() { Ok(args) } else { Err(failure(&args)) } })
     }
 
     fn approval(&self) -> Option<&dyn ApprovalAware> {
@@ -99,6 +101,11 @@ fn world(mode: Mode) -> World {
     let policy = Policy::new(Rules::new(None, entries).unwrap());
     let toolset = ApprovalToolset::new(Arc::clone(&tools), controller, policy).unknown(Unknown::Silent);
     World { yes, tools, toolset: toolset.session("s") }
+}
+
+/// The failure of a tool that repeats its arguments.
+fn failure(args: &Value) -> ToolError {
+    ToolError::Failed(format!("no such account: {args}"))
 }
 
 fn call(name: &str) -> ApprovalContext {
@@ -190,6 +197,25 @@ fn toolset_with_a_log_records_every_call() {
     let asked = ["requested", "decided", "executed"];
     let expected = [&["decided", "executed"][..], &asked, &asked].concat();
     assert_eq!(kept.0.lock().unwrap().iter().map(words).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn failure_is_redacted_the_same_on_both_paths() {
+    let world = world(Mode::Interactive);
+    let toolset = world.toolset.redactor(Redactor::new(&["pin".to_owned()], Vec::new()).unwrap());
+    let start = |name: &str| {
+        let args = json!({"pin": "correct horse"}).as_object().unwrap().clone();
+        let Ok(started) = toolset.start::<Infallible>(ApprovalContext::new(name, args), || Ok(Map::new()));
+        started
+    };
+    let Started::Now(running) = start("free") else { panic!("it must run at once") };
+    let result = Err(failure(&json!(running.call().args)));
+    let at_once = running.finish(result);
+    let Started::OnItsWay(future) = start("other") else { panic!("it must ask") };
+    assert_eq!(at_once, block_on(future));
+    let Outcome::Failed(error) = at_once else { panic!("{at_once:?}") };
+    assert!(error.to_string().contains("no such account"), "{error}");
+    assert!(!error.to_string().contains("correct horse"), "{error}");
 }
 
 #[test]
