@@ -81,7 +81,7 @@ fn submission(wish: &Wish) -> Submission {
             OfferedPattern::new("elsewhere", fields("z"), [("path", Loosen::Under)]),
         ];
     }
-    Submission { call: call.into(), request, shown_by: None }
+    Submission { call: call.into(), request, shown_by: None, no_ends_run: false }
 }
 
 fn decision(decides: &Decides) -> ApprovalDecision {

@@ -77,7 +77,7 @@ fn question(input: &Input) -> Question {
         shown.metadata = metadata;
     }
     request.presentation = Some(shown);
-    let member = Member { request: request.into(), calls: 1, remembered_until: None, project: None };
+    let member = Member::new(request.into());
     Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 }
 }
 

@@ -2,12 +2,11 @@
 //!
 //! Python chooses the thread or event loop on which the callable runs. This module sends a question and gets an answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use askfirst::machine::{self, Question, QuestionId};
+use askfirst::machine::{self, OneByOne, Question, QuestionId};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{ApprovalDecision, Cause};
-use askfirst_config::OnDenial;
 use askfirst_runtime::approver::written_out;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,8 +18,7 @@ use crate::convert;
 use crate::gate::{self, GateGuard};
 use crate::process::ProcessBound;
 
-/// Passes questions to `ask(number, requests, answer, origin, ends_run)`, and withdraws them with
-/// `withdraw(number, cause)`. `ends_run` says for each request whether a no ends the run of the caller.
+/// Passes questions to `ask(number, requests, answer, origin)`, and withdraws them with `withdraw(number, cause)`.
 pub(crate) struct PythonApprover {
     pub(crate) ask: PythonCallback,
     pub(crate) withdraw: PythonCallback,
@@ -31,21 +29,18 @@ impl Approver for PythonApprover {
     fn ask(&self, question: Question, reply: Reply) {
         // If Python has ended, the dropped reply reports that the approver failed.
         gate::attach(|py| {
-            let answer = Answer(ProcessBound::new(Mutex::new(Some((reply, question.members.len())))));
+            let waiting = Waiting { reply, count: question.members.len(), added: OneByOne::new(&question) };
+            let answer = Answer(ProcessBound::new(Mutex::new(Some(waiting))));
             let asked = Bound::new(py, answer).and_then(|answer| {
                 let requests = PyList::empty(py);
                 for member in &question.members {
                     requests.append(convert::typed_to_python(py, &written_out(&member.request))?)?;
                 }
-                let members = question.members.iter();
-                let known: Vec<_> = members.map(|member| self.origins.of(member.request.id)).collect();
-                let ends_run: Vec<bool> =
-                    known.iter().map(|(_, on_denial)| *on_denial == OnDenial::Stop).collect();
-                let origin = known.iter().find_map(|(origin, _)| origin.as_ref());
-                let origin = origin.and_then(|origin| origin.get());
+                let mut members = question.members.iter();
+                let origin = members.find_map(|member| self.origins.of(member.request.id));
+                let origin = origin.as_ref().and_then(|origin| origin.get());
                 let ask = self.ask.get(py);
-                let called =
-                    ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin, ends_run)));
+                let called = ask.and_then(|ask| ask.call1((question.id.0, requests, &answer, origin)));
                 if let Err(error) = &called {
                     answer.get().fail(&convert::describe_error(py, error))?;
                 }
@@ -70,15 +65,28 @@ impl Approver for PythonApprover {
 
 /// Takes the answer to one question. If it is dropped unused, the answer is that the approver failed.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Answer(ProcessBound<Mutex<Option<(Reply, usize)>>>);
+pub struct Answer(ProcessBound<Mutex<Option<Waiting>>>);
+
+/// A question that waits for its answer.
+struct Waiting {
+    reply: Reply,
+    /// The number of requests.
+    count: usize,
+    /// The decisions that were added one by one.
+    added: OneByOne,
+}
 
 impl Answer {
-    fn take(&self) -> PyResult<Option<(Reply, usize)>> {
-        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Waiting>>> {
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take(&self) -> PyResult<Option<Reply>> {
+        Ok(self.lock()?.take().map(|waiting| waiting.reply))
     }
 
     fn fail(&self, note: &str) -> PyResult<()> {
-        if let Some((reply, _)) = self.take()? {
+        if let Some(reply) = self.take()? {
             reply.send(machine::Answer::failed(Cause::ApproverFailed, note));
         }
         Ok(())
@@ -93,15 +101,31 @@ impl Answer {
         let Some(_inside) = GateGuard::enter() else { return Ok(()) };
         let decisions: Vec<ApprovalDecision> =
             decisions.iter().map(convert::to_typed_as_tagged).collect::<PyResult<_>>()?;
-        let guard = self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner);
-        if guard.as_ref().is_some_and(|(_, count)| decisions.len() != *count && decisions.len() != 1) {
+        let guard = self.lock()?;
+        if guard.as_ref().is_some_and(|waiting| ![waiting.count, 1].contains(&decisions.len())) {
             return Err(PyValueError::new_err("expected one decision for each request"));
         }
         drop(guard);
-        if let Some((reply, _)) = self.take()? {
+        if let Some(reply) = self.take()? {
             reply.send(machine::Answer { decisions, seen: None });
         }
         Ok(())
+    }
+
+    /// Adds the decision about the next request, as a dict. Returns whether to ask about another one. After the last
+    /// one, it sends the answer.
+    fn add(&self, decision: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Some(_inside) = GateGuard::enter() else { return Ok(false) };
+        let decision: ApprovalDecision = convert::to_typed_as_tagged(decision)?;
+        let mut guard = self.lock()?;
+        let Some(waiting) = guard.as_mut() else { return Ok(false) };
+        let goes_on = waiting.added.add(decision);
+        let ended = if goes_on { None } else { guard.take() };
+        drop(guard);
+        if let Some(Waiting { reply, added, .. }) = ended {
+            reply.send(added.answer());
+        }
+        Ok(goes_on)
     }
 
     /// Reports that there is no answer, and why.

@@ -10,7 +10,6 @@ use std::task::{Context, Poll, Waker};
 
 use askfirst::toolset::PersonInput;
 use askfirst::{ApprovalContext, CallId, Invocation, ToolError};
-use askfirst_config::OnDenial;
 use askfirst_runtime::pipeline::next_call_id;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -108,22 +107,20 @@ impl CallOrigin {
 pub(crate) struct QuestionOrigin {
     pub(crate) id: CallId,
     pub(crate) origin: Arc<CallOrigin>,
-    /// The effect of a person's no on the run of the caller.
-    pub(crate) on_denial: OnDenial,
     pub(crate) origins: Arc<CallOrigins>,
 }
 
 impl QuestionOrigin {
     /// Creates and registers the origin of a question that is not about a Python call. Must run on the asking thread.
     pub(crate) fn new(origins: &Arc<CallOrigins>) -> Self {
-        let origin = Self::of(next_call_id(), origins, OnDenial::Return);
+        let origin = Self::of(next_call_id(), origins);
         origin.register();
         origin
     }
 
     /// Creates the origin of the question about a call, without registering it.
-    pub(crate) fn of(id: CallId, origins: &Arc<CallOrigins>, on_denial: OnDenial) -> Self {
-        Self { id, origin: Arc::default(), on_denial, origins: Arc::clone(origins) }
+    pub(crate) fn of(id: CallId, origins: &Arc<CallOrigins>) -> Self {
+        Self { id, origin: Arc::default(), origins: Arc::clone(origins) }
     }
 
     /// Registers the origin. Must run on the thread that submits the call.
@@ -142,7 +139,7 @@ pub(crate) enum ArgsState {
 
 /// The origins of the calls that a person is asked about, by id.
 #[derive(Default)]
-pub(crate) struct CallOrigins(Mutex<HashMap<CallId, (Weak<CallOrigin>, OnDenial)>>);
+pub(crate) struct CallOrigins(Mutex<HashMap<CallId, Weak<CallOrigin>>>);
 
 impl CallOrigins {
     const MANY: usize = 256;
@@ -151,18 +148,14 @@ impl CallOrigins {
         question.origin.look_up();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= Self::MANY {
-            known.retain(|_, (origin, _)| origin.strong_count() > 0);
+            known.retain(|_, origin| origin.strong_count() > 0);
         }
-        known.insert(question.id, (Arc::downgrade(&question.origin), question.on_denial));
+        known.insert(question.id, Arc::downgrade(&question.origin));
     }
 
-    /// Returns the origin of a question, and the effect of a person's no on its run.
-    pub(crate) fn of(&self, id: CallId) -> (Option<Arc<CallOrigin>>, OnDenial) {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.get(&id) {
-            Some((origin, on_denial)) => (origin.upgrade(), *on_denial),
-            None => (None, OnDenial::Return),
-        }
+    /// Returns the origin of a question.
+    pub(crate) fn of(&self, id: CallId) -> Option<Arc<CallOrigin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id)?.upgrade()
     }
 }
 

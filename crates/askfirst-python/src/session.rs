@@ -43,7 +43,6 @@ struct SessionInner {
     overriding: Option<Arc<PythonOverride>>,
     /// The calls whose metadata is needed.
     metadata_use: MetadataUse,
-    on_denial: OnDenial,
 }
 
 /// Which calls need metadata: all if there is an audit log, an override or a check of every call.
@@ -146,7 +145,6 @@ impl Session {
             metadata_of: metadata_of.map(PythonCallback::new),
             overriding,
             metadata_use,
-            on_denial: on_denial.unwrap_or(config.0.main.on_denial),
         })))
     }
 
@@ -319,7 +317,7 @@ impl Session {
 
 impl SessionInner {
     fn question_about(&self, call: &PythonCall) -> QuestionOrigin {
-        QuestionOrigin::of(call.id, &self.origins, self.on_denial)
+        QuestionOrigin::of(call.id, &self.origins)
     }
 
     fn callbacks(&self) -> impl Iterator<Item = &PythonCallback> {

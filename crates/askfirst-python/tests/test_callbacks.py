@@ -247,7 +247,7 @@ def test_only_first_answer_counts():
     answers = []
 
     class Keeping(_ask.Asker):
-        def ask(self, number, requests, answer, origin, ends_run):
+        def ask(self, number, requests, answer, origin):
             answers.append(answer)
             answer.send([{"approved": False}])
             answer.send([{"approved": True}])

@@ -320,6 +320,26 @@ def test_no_under_on_denial_stop_skips_the_rest_of_a_group(asked, no):
         session.go_on(tickets[0], print)
 
 
+def test_no_without_a_person_asks_about_the_rest_of_a_group(asked, no):
+    callback = asked(no(cause="mode"))
+    tickets = of(callback, on_denial="stop").submit([("t", {"n": n}, {"batch_id": "b"}) for n in range(2)])
+    assert [ticket.wait() for ticket in tickets] == ["done"] * 2
+    assert callback.times == 2 and not any(ticket.outcome.ends_run for ticket in tickets)
+
+
+def test_group_of_two_sessions_stops_where_one_of_them_does(asked, yes, no):
+    callback = asked(no(), yes(), no(), yes())
+    controller = askfirst.ApprovalController(approval_callback=callback)
+    goes_on, stops = askfirst.Session(controller=controller), askfirst.Session(controller=controller, on_denial="stop")
+    calls = [(session, ("t", {"n": n}, {"batch_id": "b"})) for n, session in enumerate((goes_on, stops, stops, goes_on))]
+    tickets = askfirst._session.submit_together(calls)
+    for ticket in tickets:
+        if ticket.wait() == "run":
+            ticket.finish()
+    assert [ticket.outcome.cause for ticket in tickets if ticket.outcome.kind == "denied"] == ["person"] * 2 + ["cancelled"]
+    assert callback.times == 3
+
+
 def test_stop_on_one_call_of_a_group_skips_the_rest(asked, yes, no):
     callback = asked(yes(), no(stop=True, note="stop it"), yes())
     session = of(callback)

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use askfirst::machine::{Answer, Question};
+use askfirst::machine::{OneByOne, Question};
 use askfirst::ports::{Approver, Reply};
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, PresentationKind};
 use serde_json::Value;
@@ -36,7 +36,8 @@ type Decide = dyn Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync;
 pub struct Callback(Arc<Decide>);
 
 impl Callback {
-    /// Creates an approver that calls `f` for every request of a question, in order.
+    /// Creates an approver that calls `f` for every request of a question, in order. After a no that ends the run, it
+    /// does not ask about the others.
     #[must_use]
     pub fn new(f: impl Fn(&ApprovalRequest) -> ApprovalDecision + Send + Sync + 'static) -> Self {
         Self(Arc::new(f))
@@ -69,8 +70,10 @@ impl Approver for Callback {
         // If no thread can be started, the reply is dropped, and the answer is "the approver failed".
         drop(std::thread::Builder::new().name("askfirst-callback".to_owned()).spawn(move || {
             let one = |request: &ApprovalRequest| answer_for(controller, || decide(&written_out(request)));
-            let decisions = question.members.iter().map(|member| answer(one(&member.request))).collect();
-            reply.send(Answer { decisions, seen: None });
+            let mut decisions = OneByOne::new(&question);
+            // Each request until a no ends the run.
+            let _ = question.members.iter().all(|member| decisions.add(answer(one(&member.request))));
+            reply.send(decisions.answer());
         }));
     }
 }

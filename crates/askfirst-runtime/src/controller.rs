@@ -203,7 +203,7 @@ impl ApprovalController {
             definition: request.definition,
             ..ApprovalContext::new(request.tool_name.clone(), request.args.clone())
         };
-        let submission = Submission { call: Arc::new(call), request, shown_by: None };
+        let submission = Submission { call: Arc::new(call), request, shown_by: None, no_ends_run: false };
         match self.submit(vec![(submission, None)]).pop() {
             Some(waiting) => as_asked(waiting.await.decision),
             None => ApprovalDecision::no(Cause::ApproverFailed),

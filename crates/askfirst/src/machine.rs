@@ -20,7 +20,7 @@ use crate::judge::Judgement;
 use crate::memory::{ApprovalMemory, SharedMemory};
 use crate::permit::Permit;
 pub use crate::question::{
-    Answer, Audience, Effect, LinesSeen, Member, PersonApproval, PresenterId, Question, QuestionId,
+    Answer, Audience, Effect, LinesSeen, Member, OneByOne, PersonApproval, PresenterId, Question, QuestionId,
     Resolution, Submission, Ticket,
 };
 #[doc(hidden)]
@@ -185,7 +185,7 @@ impl Machine {
     }
 
     fn enqueue(&mut self, ticket: Ticket, submission: Submission, first_new: usize, now: Timestamp) {
-        let Submission { call, mut request, shown_by } = submission;
+        let Submission { call, mut request, shown_by, no_ends_run } = submission;
         let waiting_call =
             WaitingCall { ticket, call, call_id: request.call_id.clone(), caller: request.caller.clone() };
         let members = self.queue.iter_mut().flat_map(|pending| &mut pending.members);
@@ -194,6 +194,7 @@ impl Machine {
             .find(|member| member.shows_the_same_as(&request, &waiting_call.call, shown_by))
         {
             equal.calls.push(waiting_call);
+            equal.no_ends_run |= no_ends_run;
             return;
         }
         let deadline = self.time_out.map(|time| now.after(time));
@@ -206,7 +207,8 @@ impl Machine {
             patterns: request.patterns.len(),
         };
         let (request, calls) = (Arc::new(request), vec![waiting_call]);
-        let waiting = WaitingRequest { request, original, shown_by, calls, basis: None, shown: None };
+        let waiting =
+            WaitingRequest { request, original, shown_by, no_ends_run, calls, basis: None, shown: None };
         let same_group = self.queue.iter_mut().skip(first_new).find(|pending| {
             let in_group = |member: &WaitingRequest| group.is_some() && member.request.group_id == group;
             pending.members.first().is_some_and(in_group)
@@ -401,7 +403,8 @@ impl Machine {
     }
 
     fn resolve_all(&mut self, member: WaitingRequest, decision: &ApprovalDecision, seen: Option<LinesSeen>) {
-        let WaitingRequest { request, original: _, shown_by: _, calls, basis, shown } = member;
+        let WaitingRequest { request, original: _, shown_by: _, no_ends_run: _, calls, basis, shown } =
+            member;
         let shown = shown.map(|shown| digest_of(&shown));
         let approval = is_person_approval(decision).then(|| {
             let (controller, request) = (Arc::clone(&self.identity), Arc::clone(&request));

@@ -30,6 +30,8 @@ pub struct Submission {
     pub request: ApprovalRequest,
     /// The presenter of the request, if it has one.
     pub shown_by: Option<PresenterId>,
+    /// Whether a person's no ends the run of the caller.
+    pub no_ends_run: bool,
 }
 
 /// The id of a presenter, such as one toolset.
@@ -64,6 +66,17 @@ pub struct Member {
     /// The folder of the project in which an approval may hold beyond the session, if it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Whether a person's no ends the run of the caller, so that the next requests need no answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_ends_run: bool,
+}
+
+impl Member {
+    /// Creates a member for one call.
+    #[must_use]
+    pub fn new(request: impl Into<Arc<ApprovalRequest>>) -> Self {
+        Self { request: request.into(), calls: 1, remembered_until: None, project: None, no_ends_run: false }
+    }
 }
 
 /// How many lines of a request were on screen.
@@ -96,6 +109,45 @@ impl Answer {
     #[must_use]
     pub fn failed(cause: Cause, note: impl Into<String>) -> Self {
         Self::all(ApprovalDecision::no(cause).with_note(note))
+    }
+}
+
+/// The decisions of an approver that asks about the requests of a question one by one.
+///
+/// A decision that ends the run refuses the requests that are left, so the approver must not ask about them.
+#[derive(Debug)]
+pub struct OneByOne {
+    /// For each request whether a person's no ends the run.
+    no_ends_run: Vec<bool>,
+    decisions: Vec<ApprovalDecision>,
+}
+
+impl OneByOne {
+    /// Creates an answer without decisions.
+    #[must_use]
+    pub fn new(question: &Question) -> Self {
+        let no_ends_run = question.members.iter().map(|member| member.no_ends_run).collect();
+        Self { no_ends_run, decisions: Vec::new() }
+    }
+
+    /// Adds the decision about the next request. Returns whether to ask about another one.
+    pub fn add(&mut self, decision: ApprovalDecision) -> bool {
+        let no_ends_run = self.no_ends_run.get(self.decisions.len()).is_some_and(|ends| *ends);
+        let is_no_of_person = !decision.approved && decision.cause == Cause::Person;
+        let is_last = decision.stop || (no_ends_run && is_no_of_person);
+        self.decisions.push(decision);
+        if is_last {
+            let no = ApprovalDecision::no(Cause::Cancelled).with_note("the run was stopped");
+            let left = self.no_ends_run.len().saturating_sub(self.decisions.len());
+            self.decisions.extend(std::iter::repeat_n(no, left));
+        }
+        self.decisions.len() < self.no_ends_run.len()
+    }
+
+    /// Returns the answer with the decisions so far.
+    #[must_use]
+    pub fn answer(self) -> Answer {
+        Answer { decisions: self.decisions, seen: None }
     }
 }
 

@@ -12,12 +12,12 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from . import _askfirst
 from ._log import log_failure
-from ._types import ApprovalDecision, ApprovalRequest, decision_to_native, request_from_native
+from ._types import ApprovalRequest, decision_to_native, request_from_native
 
 if TYPE_CHECKING:
     import asyncio
@@ -65,12 +65,11 @@ class Asker:
         requests: list[dict[str, Any]],
         answer: _askfirst.Answer,
         origin: Here | None,
-        ends_run: list[bool],
     ) -> None:
-        """Start to ask. Must return without waiting. ``ends_run`` says for each request whether a no ends the run."""
+        """Start to ask. Must return without waiting."""
         context, loop = origin if origin is not None else (contextvars.Context(), None)
         context = context.copy()
-        work = self._answer(requests, answer, loop, ends_run)
+        work = self._answer(requests, answer, loop)
         if self.is_async:
             self._on_loop(number, work, context, loop)
         else:
@@ -125,15 +124,17 @@ class Asker:
         requests: list[dict[str, Any]],
         answer: _askfirst.Answer,
         loop: asyncio.AbstractEventLoop | None,
-        ends_run: list[bool],
     ) -> None:
         try:
             asked = [request_from_native(request) for request in requests]
-            if self.takes_many:
-                said = await self._call(asked, loop)
-                answers = list(said) if isinstance(said, (list, tuple)) else [said] * len(asked)
-            else:
-                answers = [each async for each in self._one_by_one(asked, loop, ends_run)]
+            if not self.takes_many:
+                for request in asked:
+                    # After a no that ends the run, the native half refuses the others.
+                    if not answer.add(_decision(await self._call(request, loop), request)):
+                        break
+                return
+            said = await self._call(asked, loop)
+            answers = list(said) if isinstance(said, (list, tuple)) else [said] * len(asked)
             if len(answers) != len(asked):
                 raise ValueError(f"expected {len(asked)} decisions, got {len(answers)}")
             answer.send([_decision(one, request) for one, request in zip(answers, asked)])
@@ -143,20 +144,6 @@ class Asker:
             if not isinstance(error, Exception):
                 raise
             log_failure("the approval callback failed", error)
-
-    async def _one_by_one(
-        self, asked: list[ApprovalRequest], loop: asyncio.AbstractEventLoop | None, ends_run: list[bool]
-    ) -> AsyncIterator[Any]:
-        """Ask about each request of a group. After a no that ends the run, refuse the others without asking."""
-        stopped = False
-        for request, ends in zip(asked, ends_run):
-            if stopped:
-                yield ApprovalDecision(approved=False, cause="cancelled", note="the run was stopped")
-                continue
-            said = await self._call(request, loop)
-            yield said
-            made = decision_to_native(said)
-            stopped = made.get("stop", False) or (ends and not made["approved"])
 
     async def _call(self, asked: Any, loop: asyncio.AbstractEventLoop | None) -> Any:
         said = self.callback(asked)

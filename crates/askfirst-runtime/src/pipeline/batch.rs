@@ -78,7 +78,9 @@ fn question(pipeline: &Pipeline, judged: &mut PendingCall) -> Option<Result<Ques
         let (toolset, call) = (&pipeline.toolset, &judged.call);
         let present = Present::new(Arc::clone(toolset), Arc::clone(call));
         let shown_by = Some(PresenterId(Arc::as_ptr(toolset).addr()));
-        (Submission { call: Arc::clone(call), request, shown_by }, Some(Arc::new(present) as _))
+        let no_ends_run = pipeline.ends_run_by(Cause::Person);
+        let submission = Submission { call: Arc::clone(call), request, shown_by, no_ends_run };
+        (submission, Some(Arc::new(present) as _))
     }))
 }
 

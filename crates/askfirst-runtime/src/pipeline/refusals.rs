@@ -11,11 +11,16 @@ use crate::toolset::Run;
 impl Pipeline {
     /// Refuses a call. If a person refused it, this ends the run when the config says so.
     pub(super) fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
-        refusal.ends_run = self.on_denial == OnDenial::Stop && refusal.cause == Cause::Person;
+        refusal.ends_run = self.ends_run_by(refusal.cause);
         if refusal.ends_run && self.run == Run::Session {
             self.controller.stop_after_denial();
         }
         Outcome::Denied(self.recording().refused(call, refusal))
+    }
+
+    /// Returns whether a refusal with this cause ends the run: a person's no, if the config says so.
+    pub(super) fn ends_run_by(&self, cause: Cause) -> bool {
+        self.on_denial == OnDenial::Stop && cause == Cause::Person
     }
 
     /// Checks the arguments of a call before a person is asked about it. If its tool cannot take them, the call fails.

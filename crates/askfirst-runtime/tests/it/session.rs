@@ -83,6 +83,26 @@ fn persons_no_ends_only_the_run_of_a_caller_with_its_own_runs() {
 }
 
 #[test]
+fn no_that_ends_the_run_leaves_the_rest_of_a_group_unasked() {
+    for (on_denial, expected) in [("stop", 1), ("return", 3)] {
+        let asked = Arc::<Mutex<usize>>::default();
+        let count = Arc::clone(&asked);
+        let controller = ApprovalController::interactive(move |_| {
+            *count.lock().unwrap() += 1;
+            ApprovalDecision::no(Cause::Person)
+        });
+        let config = config(&json!({"version": 1, "on_denial": on_denial}));
+        let builder = Session::builder(config).controller(controller).run(Run::Caller);
+        let session = builder.own_tools(tools()).open().unwrap();
+        let group = json!({"batch_id": "b"}).as_object().unwrap().clone();
+        let calls = ["1", "2", "3"].map(|pin| ApprovalContext { metadata: group.clone(), ..call(pin) });
+        let outcomes = session.tools.call_many_sync(calls.to_vec());
+        assert_eq!(*asked.lock().unwrap(), expected, "{outcomes:?}");
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Denied(_))), "{outcomes:?}");
+    }
+}
+
+#[test]
 fn denial_by_policy_never_ends_the_run() {
     let config = config(&json!({"version": 1, "on_denial": "stop", "tools": {"send": {"approval": "deny"}}}));
     let session = Session::builder(config).controller(answering(true)).own_tools(tools()).open().unwrap();

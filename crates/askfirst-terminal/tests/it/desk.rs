@@ -103,12 +103,7 @@ pub(crate) fn email() -> ApprovalRequest {
 }
 
 pub(crate) fn question(requests: Vec<ApprovalRequest>) -> Question {
-    let member = |request: ApprovalRequest| Member {
-        request: request.into(),
-        calls: 1,
-        remembered_until: None,
-        project: None,
-    };
+    let member = |request: ApprovalRequest| Member::new(request);
     Question { id: QuestionId(1), members: requests.into_iter().map(member).collect(), position: 1, of: 1 }
 }
 

@@ -98,6 +98,7 @@ impl Machine {
             calls: waiting.calls.len(),
             remembered_until: until,
             project: project.as_deref().map(str::to_owned),
+            no_ends_run: waiting.no_ends_run,
         };
         pending.members.iter().map(member).collect()
     }

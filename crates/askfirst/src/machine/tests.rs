@@ -111,7 +111,7 @@ impl Driver {
 fn ask(tool: &str, args: Value, approval: Approval) -> Submission {
     let call = ApprovalContext::new(tool, args.as_object().unwrap().clone());
     let request = ApprovalRequest { approval, ..ApprovalRequest::new(tool, "a description", args) };
-    Submission { call: call.into(), request, shown_by: None }
+    Submission { call: call.into(), request, shown_by: None, no_ends_run: false }
 }
 
 fn plain(n: u64) -> Submission {

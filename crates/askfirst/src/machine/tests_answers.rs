@@ -208,3 +208,36 @@ fn edit_without_changes_is_a_plain_approval() {
     let [again] = driver.submit([plain(1)]);
     assert_eq!(driver.result(again), Some((true, Cause::Memory)), "the approval is remembered");
 }
+
+/// A no to a call of a run that continues asks on; so does a no that no person gave.
+#[test]
+fn decision_that_ends_the_run_refuses_the_rest_of_a_group() {
+    let stops = |n| Submission { no_ends_run: true, ..grouped(plain(n), "g") };
+    let cases = [
+        (vec![no()], vec![Cause::Person, Cause::Cancelled, Cause::Cancelled]),
+        (vec![yes(), no()], vec![Cause::Person, Cause::Person, Cause::Cancelled]),
+        (
+            vec![ApprovalDecision { stop: true, ..yes() }],
+            vec![Cause::ApproverFailed, Cause::Cancelled, Cause::Cancelled],
+        ),
+        (
+            vec![ApprovalDecision::no(Cause::TimeOut), yes(), yes()],
+            vec![Cause::TimeOut, Cause::Person, Cause::Person],
+        ),
+    ];
+    for (given, expected) in cases {
+        let mut driver = Driver::interactive();
+        let tickets = driver.submit([stops(1), stops(2), stops(3)]);
+        let mut decisions = crate::question::OneByOne::new(&driver.present());
+        for (at, decision) in given.iter().enumerate() {
+            assert_eq!(decisions.add(decision.clone()), at + 1 < given.len(), "{given:?}");
+        }
+        driver.answer(decisions.answer().decisions);
+        let causes = tickets.map(|ticket| driver.result(ticket).unwrap().1);
+        assert_eq!(causes.as_slice(), expected, "{given:?}");
+    }
+    let mut driver = Driver::interactive();
+    driver.submit([grouped(plain(1), "g"), stops(2), stops(3)]);
+    let mut decisions = crate::question::OneByOne::new(&driver.present());
+    assert_eq!([no(), yes(), no()].map(|decision| decisions.add(decision)), [true, true, false]);
+}

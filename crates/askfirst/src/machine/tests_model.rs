@@ -241,8 +241,7 @@ impl Model {
 
     fn current_members(&self) -> Vec<Vec<Ticket>> {
         let requests = self.current.and_then(|id| self.machine.requests_of(id)).unwrap_or_default();
-        let member =
-            |request| super::super::Member { request, calls: 0, remembered_until: None, project: None };
+        let member = |request| super::super::Member { calls: 0, ..super::super::Member::new(request) };
         requests.into_iter().map(|(_, request)| self.tickets_of(&member(request))).collect()
     }
 

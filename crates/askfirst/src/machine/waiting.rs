@@ -17,6 +17,7 @@ pub(super) struct WaitingRequest {
     pub(super) request: Arc<ApprovalRequest>,
     pub(super) original: OriginalContent,
     pub(super) shown_by: Option<PresenterId>,
+    pub(super) no_ends_run: bool,
     pub(super) calls: Vec<WaitingCall>,
     pub(super) basis: Option<Value>,
     /// The request as it was shown. It cannot change, so its digest can be computed as late as the answer.

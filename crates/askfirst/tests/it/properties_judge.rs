@@ -122,9 +122,10 @@ fn runs(
     let Some(request) = judgement.request() else { return judgement.permit().is_some() };
     let now = Timestamp(1);
     let mut machine = Machine::new(mode, audience, ApprovalMemory::default(), None);
-    let [ticket] =
-        machine.submit(vec![Submission { call: call.clone().into(), request, shown_by: None }], now)[..]
-    else {
+    let [ticket] = machine.submit(
+        vec![Submission { call: call.clone().into(), request, shown_by: None, no_ends_run: false }],
+        now,
+    )[..] else {
         panic!("one ticket")
     };
     let mut permit = None;

@@ -115,7 +115,7 @@ proptest! {
         let mut with_request = machine(mode, memory_of(&earlier, &request), &earlier);
         let hits_before = hits(&without_request);
         let permit = without_request.permit_without_asking(&judgement, &call, NOW);
-        let expected = submit(&mut with_request, Submission { call: call.clone(), request, shown_by: None });
+        let expected = submit(&mut with_request, Submission { call: call.clone(), request, shown_by: None, no_ends_run: false });
         match permit {
             Some(permit) => {
                 let expected = expected.expect("the request got no permit");

@@ -10,7 +10,7 @@ fn in_project(front: Renderer, patterns: Vec<OfferedPattern>) -> Desk {
         simple_approval_request("send", &args(serde_json::json!({"to": "bob@x.org"})), None, &[]);
     request.patterns = patterns;
     let project = Some("/project".to_owned());
-    let member = Member { request: Arc::new(request), calls: 1, remembered_until: None, project };
+    let member = Member { project, ..Member::new(request) };
     let question = Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 };
     let mut desk = desk_on(front, 1, Risk::Low, Approval::Required, Vec::new());
     desk.keys.offers = Offers::of(&question, &Redactor::default(), Timestamp(0), &[]);

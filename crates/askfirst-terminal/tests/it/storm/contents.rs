@@ -89,12 +89,7 @@ fn question(random: &mut SeededRandom, id: u64) -> Question {
         return Question { id: QuestionId(id), ..all.swap_remove(at).1 };
     }
     let many = if random.one_in(3) { 2 + random.below(4) } else { 1 };
-    let member = |request: ApprovalRequest| Member {
-        request: request.into(),
-        calls: 1,
-        remembered_until: None,
-        project: None,
-    };
+    let member = |request: ApprovalRequest| Member::new(request);
     let members = (0..many).map(|_| member(request(random))).collect();
     Question { id: QuestionId(id), members, position: 1, of: 1 }
 }

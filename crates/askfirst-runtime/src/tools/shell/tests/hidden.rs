@@ -46,7 +46,7 @@ fn shown_and_recorded(world: &World, args: Value) -> (String, String) {
         Ledger::open(settings, SessionId::new(Timestamp(1)), Arc::default(), Arc::new(SystemClock::start()))
             .unwrap();
     ledger.append(&record, Durability::Written).unwrap();
-    let member = Member { request: Arc::new(*request), calls: 1, remembered_until: None, project: None };
+    let member = Member::new(Arc::new(*request));
     let question = Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 };
     let options =
         PageOptions { preview_lines: 99, redactor: &Redactor::default(), now: Timestamp(1), withheld: &[] };
