@@ -193,11 +193,76 @@ def test_call_that_cannot_be_logged_does_not_run(tmp_path, asked):
     assert ran == [1]
 
 
-def test_ledger_section_of_config_is_recorded(tmp_path, asked):
-    config = {"default_approval": "none", "ledger": {"path": tmp_path / "l.jsonl"}}
-    of(asked(), config).run("t", {"a": 1}, lambda a: a)
+def call_in_session(controller, config):
+    askfirst.Session(config, controller=controller).run("act", {"a": 1}, lambda a: a)
+
+
+def call_in_toolset(controller, config):
+    from frameworks import scripted
+    from pydantic_ai import Agent
+    from pydantic_ai.toolsets import FunctionToolset
+
+    toolset = askfirst.ApprovalToolset(FunctionToolset([act]), controller, config=config)
+    Agent(scripted([("act", {"a": 1})]), toolsets=[toolset]).run_sync("go")
+
+
+def call_in_handler(controller, config):
+    from frameworks import scripted
+    from pydantic_ai import Agent
+
+    agent = Agent(scripted([("act", {"a": 1})]), capabilities=[askfirst.ApprovalHandler(controller, config=config)])
+    agent.tool_plain(requires_approval=True)(act)
+    agent.run_sync("go")
+
+
+def call_in_middleware(controller, config):
+    from frameworks import chat
+    from langchain.agents import create_agent
+
+    middleware = askfirst.ApprovalMiddleware(controller, config=config)
+    create_agent(chat([("act", {"a": 1})]), [act], middleware=[middleware]).invoke({"messages": [("user", "go")]})
+
+
+def call_in_wrapper(controller, config):
+    from langchain_core.tools import tool
+
+    askfirst.ApprovalToolWrapper(tool(act), controller, config=config).invoke({"a": 1})
+
+
+def act(a: int) -> str:
+    """Acts."""
+    return f"did {a}"
+
+
+@pytest.mark.parametrize("more", [{}, {"default_approval": "none"}], ids=["alone", "with other keys"])
+@pytest.mark.parametrize(
+    "call", [call_in_session, call_in_toolset, call_in_handler, call_in_middleware, call_in_wrapper]
+)
+def test_ledger_section_of_config_is_recorded(call, more, tmp_path, asked):
+    callback = asked()
+    config = {"ledger": {"path": str(tmp_path / "l.jsonl"), "sync": "always"}, **more}
+    call(askfirst.ApprovalController(approval_callback=callback), config)
     kinds = [json.loads(line)["kind"] for line in (tmp_path / "l.jsonl").read_text().splitlines()]
-    assert kinds == ["session", "decided", "executed"]
+    requested = ["requested"] * callback.times
+    assert kinds == ["session", *requested, "decided", "executed"]
+
+
+def test_tool_named_ledger_may_have_an_entry():
+    from askfirst._arguments import one_config
+
+    entry = {"approval": "none"}
+    assert one_config({"ledger": entry}, None, None, "required")[0]["tools"] == {"ledger": entry}
+    assert one_config(None, {"ledger": {}}, None, "required")[0]["tools"] == {"ledger": {}}
+
+
+def test_keys_of_ledger_section_are_those_of_the_schema():
+    from askfirst._arguments import _LEDGER_KEYS
+
+    schema = json.loads((pathlib.Path(__file__).parents[3] / "docs" / "askfirst.schema.json").read_text())
+    assert set(schema["properties"]["ledger"]["properties"]) == _LEDGER_KEYS
+
+
+def test_ledger_section_without_keys_is_recorded(tmp_path, asked):
     file = tmp_path / "askfirst.yaml"
     file.write_text("version: 1\nledger: {}\n")
     of(asked(), file).run("t", {"a": 1}, lambda a: a)

@@ -19,6 +19,7 @@ Config = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 _APPROVALS = ("none", "once_per_session", "required", "human", "deny")
 _FULL_CONFIG_KEYS = frozenset({"version", "tools", "default_approval", "on_denial", "sandbox"})
+_LEDGER_KEYS = frozenset({"sync", "rotate", "path"})
 
 
 def one_controller(
@@ -112,9 +113,12 @@ def _names(pre_approved: Sequence[str] | None, stacklevel: int) -> list[str]:
 
 
 def _is_full_config(config: Mapping[str, Any]) -> bool:
-    return not _FULL_CONFIG_KEYS.isdisjoint(config) or any(
-        value is not None and not isinstance(value, (Mapping, list)) for value in config.values()
-    )
+    if not _FULL_CONFIG_KEYS.isdisjoint(config):
+        return True
+    ledger = config.get("ledger")
+    if isinstance(ledger, Mapping) and _LEDGER_KEYS.issuperset(ledger):
+        return True  # The section of that name, and not an entry for a tool.
+    return any(value is not None and not isinstance(value, (Mapping, list)) for value in config.values())
 
 
 def _entries(tools: Any) -> dict[str, Any]:
