@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Annotated, Any
 
 import pytest
 from frameworks import Board, Person, chat, edit, no, yes
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain.tools import ToolRuntime
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
@@ -15,7 +17,7 @@ from langgraph.prebuilt import ToolNode
 from pydantic import ValidationError
 
 from askfirst import ApprovalController, ApprovalDenied, ApprovalRequest
-from askfirst.langchain import ApprovalToolWrapper
+from askfirst.langchain import ApprovalMiddleware, ApprovalToolWrapper
 
 ran: list[Any] = []
 
@@ -175,6 +177,40 @@ def test_parallel_calls_of_an_agent_share_one_dialog(is_async: bool) -> None:
     messages = [message for message in result["messages"] if isinstance(message, ToolMessage)]
     assert [message.status for message in messages] == ["success", "error", "success", "success"]
     assert [len(group) for group in board.groups] == [3] and len(ran) == 2
+
+
+@pytest.mark.parametrize("has_middleware", [False, True], ids=["wrapper", "middleware"])
+def test_concurrent_runs_without_checkpointer_ask_separately(has_middleware: bool) -> None:
+    groups: list[set[str]] = []
+    both_ask = threading.Barrier(2, timeout=30)
+
+    class Board:
+        takes_many = True
+
+        def __call__(self, requests: Any) -> Any:
+            groups.append({request.args["to"][0] for request in requests})
+            return [yes() for _ in requests]
+
+    class Together(AgentMiddleware):
+        def after_model(self, state: Any, runtime: Any) -> None:
+            both_ask.wait()
+
+    controller = ApprovalController(approval_callback=Board())
+    middleware: list[Any] = [ApprovalMiddleware(controller)] if has_middleware else []
+    tools = [send if has_middleware else ApprovalToolWrapper(send, controller)]
+
+    def go(name: str) -> None:
+        model = chat([("send", {"to": f"{name}1"}), ("send", {"to": f"{name}2"})])
+        agent = create_agent(model, tools, middleware=[Together(), *middleware])
+        agent.invoke({"messages": [("user", "go")]})
+
+    threads = [threading.Thread(target=go, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # On a slow machine, the calls of one message may ask apart.
+    assert {"".join(group) for group in groups} == {"a", "b"} and len(ran) == 4
 
 
 def test_agent_learns_of_edit_and_note() -> None:

@@ -29,7 +29,7 @@ from .._types import ApprovalDecision, request_from_native
 from ._answers import Answers, question, decision_or_refusal
 from ._gather import Siblings, gathering_of
 from ._reruns import ApprovedCall, Reruns
-from ._tools import in_words, invalid_args, metadata_of, siblings_of, view_of
+from ._tools import in_words, invalid_args, metadata_of, siblings_of, step_of, view_of
 
 Result = ToolMessage | Command[Any]
 
@@ -141,7 +141,8 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
         ids = siblings_of(request.state, call_id)
         if len(ids) > 1:
             metadata["batch_id"] = "/".join(ids)
-        siblings = Siblings((id(self._session), ids), ids)
+        # Two runs may have calls with equal ids.
+        siblings = Siblings((id(self._session), ids, step_of(config)), ids)
         return _Call(request, config, (name, args, metadata, view), siblings, rerun)
 
     def _submitted(self, call: _Call, *, is_async: bool = False) -> Any:

@@ -50,13 +50,22 @@ def metadata_of(config: Any, tool_call_id: Any = None) -> dict[str, Any]:
 
 
 def step_of(config: Any) -> tuple[str, ...] | None:
-    """Return an id of the step of a graph, which is the same for all tool calls of one message."""
+    """Return an id of the step of a graph, which is the same for all tool calls of one message and for no other call.
+
+    Without an id of the run there is none, because concurrent runs may be at the same step.
+    """
     metadata = config.get("metadata") if isinstance(config, Mapping) else None
     if not isinstance(metadata, Mapping) or "langgraph_step" not in metadata:
         return None
     configurable = config.get("configurable")
-    thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
-    return str(thread), str(metadata.get("langgraph_node")), str(metadata["langgraph_step"])
+    if not isinstance(configurable, Mapping):
+        return None
+    # The ids of the graphs' latest checkpoints. LangGraph makes them without a checkpointer, too.
+    checkpoints = configurable.get("checkpoint_map")
+    if not isinstance(checkpoints, Mapping) or not checkpoints:
+        return None
+    run = [f"{graph}:{checkpoint}" for graph, checkpoint in sorted(checkpoints.items())]
+    return (*run, str(metadata.get("langgraph_node")), str(metadata["langgraph_step"]))
 
 
 def siblings_of(state: Any, tool_call_id: str | None) -> tuple[str, ...]:
