@@ -93,6 +93,10 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
             return with_notice(outcome.result, ticket.notice)
         return denial_of(self._session, ticket)
 
+    def may_run_unasked(self, name: str, args: Mapping[str, Any], ctx: RunContext[AgentDepsT] | None) -> bool:
+        """Return whether the config allows a call without asking. Otherwise this toolset asks about it or refuses it."""
+        return bool(self._session.decide(name, args, metadata_of(ctx))["verdict"] == "allow")
+
     def _tool(self, ctx: RunContext[AgentDepsT], definition: Mapping[str, Any]) -> ToolsetTool[AgentDepsT]:
         schema = definition.get("input_schema") or {"type": "object", "properties": {}}
         described = ToolDefinition(

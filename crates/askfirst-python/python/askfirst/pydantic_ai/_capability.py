@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from typing import Any
 
+from pydantic_ai import capabilities
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.tools import AgentDepsT
 from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
@@ -13,12 +15,20 @@ from .._memory import ApprovalMemory
 from ._toolset import ApprovalToolset
 
 
+class _OtherCapability(ABC):
+    """Every capability except gates and PydanticAI's own, whose tools only search and load other tools."""
+
+    @classmethod
+    def __subclasshook__(cls, kind: type, /) -> bool:
+        return not issubclass(kind, ApprovalCapability) and not kind.__module__.startswith("pydantic_ai.")
+
+
 class ApprovalCapability(AbstractCapability[AgentDepsT]):
     """Asks before any tool of an agent runs: function tools, toolsets, MCP servers and tools of other capabilities.
 
     It takes the arguments of ``ApprovalToolset``. ``toolset_class`` is a subclass of it with an override of
-    ``needs_approval``. Put the capability first: a capability before it could add tools that do not ask. Tools that the
-    model's provider runs are not covered.
+    ``needs_approval``. Its position among the capabilities does not matter; versions of PydanticAI without
+    ``CapabilityOrdering`` need it in front. Tools that the model's provider runs are not covered.
 
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.test import TestModel
@@ -57,6 +67,11 @@ class ApprovalCapability(AbstractCapability[AgentDepsT]):
     @classmethod
     def get_serialization_name(cls) -> str | None:
         return None
+
+    def get_ordering(self) -> Any:
+        """Return the place of this capability: around all others that could add a tool."""
+        ordering = getattr(capabilities, "CapabilityOrdering", None)  # Older versions of PydanticAI have none.
+        return None if ordering is None else ordering(position="outermost", wraps=[_OtherCapability])
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """Return the agent's toolset with approval around it."""

@@ -160,21 +160,30 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         """Run the inner tool if the call is permitted. Return its result, or the refusal for the model."""
         # The dict is faster than attributes here, because `__getattr__` slows them down.
         args, view, own = tool_args, _view, self.__dict__
+        inner: tuple[Any, str] | None = None
         wrapped = own["wrapped"]
         if own["_unchecked"]:
             warn_of_unknown_tools(sorted(own["_unchecked"]), own["_offered"] | tools_of_agent(ctx))
             own["_unchecked"].clear()
         if view is None and (own["_marked"] or own["_approval_func"] is not None or not is_silent(wrapped, tool)):
             view = self._view(name, ctx, tool)
+            inner = self._asking_toolset(name, tool)
         if own["_override_takes_context"] and ctx is not None:
             own["_contexts"][ctx.run_id, ctx.tool_call_id] = ctx
         outer = around.get()
         key = None if outer is None else call_key(ctx)
         try:
+            is_alone = False
+            if inner is not None:
+                # A toolset inside asks about the call itself, and shows more. This one asks only if that one does not.
+                verdict = self._session.decide(name, args, metadata_of(ctx), view)["verdict"]
+                if verdict == "ask" and not inner[0].may_run_unasked(inner[1], args, ctx):
+                    return await wrapped.call_tool(name, args, _approved(ctx), tool)
+                is_alone = verdict == "allow"
             if outer is not None and outer[0] == key:
                 # A toolset around this one has asked about the same call.
                 ticket = own["_start"](name, args, ctx, view, outer[1].approval)
-            elif ctx is not None and ctx.messages and has_siblings(ctx):
+            elif not is_alone and ctx is not None and ctx.messages and has_siblings(ctx):
                 metadata = metadata_of(ctx, batch=True)
                 ticket = await self._gathering.submit(self._session, metadata["batch_id"], (name, args, metadata, view))
             else:
@@ -195,8 +204,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
                 notice = ticket.notice
                 if (key := call_key(ctx)) is not None:
                     around_token = around.set((key, ticket))
-                if _unapproved(ctx):
-                    ctx = dataclasses.replace(ctx, tool_call_approved=True)
+                ctx = _approved(ctx)
                 if ticket.edited:
                     args = _valid(tool, ticket.args, ctx)
             result = await wrapped.call_tool(name, args, ctx, tool)
@@ -244,6 +252,9 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         views: list[_views.View] = []
         if isinstance(toolset, ApprovalToolset):
             return views
+        if self._asks_itself(toolset):
+            views.append(lambda _name, _args, _metadata: False)
+            return views
         if isinstance(toolset, ApprovalRequiredToolset):
             views.append(_by_function(toolset.approval_required_func, ctx, tool_def))
         checked = _assess.of(toolset, self.memory, run_context=ctx, tool_def=tool_def)
@@ -252,6 +263,15 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         if (needs := getattr(toolset, "needs_approval", None)) is not None:
             views.append(_views.needs(needs, name, ctx, self._config))
         return views
+
+    def _asks_itself(self, toolset: Any) -> bool:
+        """Return whether a toolset with tools of a config asks the same person as this one."""
+        return hasattr(type(toolset), "may_run_unasked") and toolset.controller is self._controller
+
+    def _asking_toolset(self, name: str, tool: Any) -> tuple[Any, str] | None:
+        """Return the toolset that owns a tool and its name there, if that toolset asks about its calls itself."""
+        chain = chain_of(self.wrapped, name, tool)
+        return chain[-1] if chain and self._asks_itself(chain[-1][0]) else None
 
     def _around(self, wrapped: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         other = super()._around(wrapped)
@@ -313,6 +333,10 @@ def _by_function(func: Callable[..., Any], ctx: Any, tool_def: Any) -> _views.Vi
 
 def _unapproved(ctx: Any) -> bool:
     return ctx is not None and not ctx.tool_call_approved
+
+
+def _approved(ctx: Any) -> Any:
+    return dataclasses.replace(ctx, tool_call_approved=True) if _unapproved(ctx) else ctx
 
 
 def view_of_required(metadata: Mapping[str, Any] | None) -> _views.View:
