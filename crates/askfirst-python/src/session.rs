@@ -109,7 +109,7 @@ impl Session {
             tools = Some(Arc::clone(&made));
             made
         };
-        let builder = runtime::Session::builder(config.0.clone())
+        let builder = runtime::Session::builder(config.config.clone())
             .front_end("python")
             .controller(controller.inner()?)
             .id(session_id)

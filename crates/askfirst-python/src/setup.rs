@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use askfirst::ports::Approver;
+use askfirst::when::Glob;
 use askfirst_config::{
     DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, LoadOptions, OnDenial, Places,
     from_json, load,
@@ -21,7 +22,11 @@ use crate::convert;
 
 /// A config after reading.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Config(pub(crate) askfirst_config::Config);
+pub struct Config {
+    pub(crate) config: askfirst_config::Config,
+    /// Whether the program passed this config. Other programs share the config in force.
+    is_own: bool,
+}
 
 #[pymethods]
 impl Config {
@@ -29,6 +34,7 @@ impl Config {
     #[new]
     #[pyo3(signature = (path=None, data=None))]
     fn new(path: Option<PathBuf>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let is_own = path.is_some() || data.is_some();
         let options =
             LoadOptions { explicit: path, folder: std::env::current_dir()?, places: Places::from_env() };
         let read = match data {
@@ -39,34 +45,53 @@ impl Config {
             }
             None => load(&options),
         };
-        read.map(Self).map_err(|faults| ConfigError::new_err(faults.to_string()))
+        read.map(|config| Self { config, is_own }).map_err(|faults| ConfigError::new_err(faults.to_string()))
     }
 
     /// Warnings about older spellings and weak settings.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.iter().map(ToString::to_string).collect()
+        self.config.warnings.iter().map(ToString::to_string).collect()
     }
 
     /// How many seconds a request waits for an answer.
     #[getter]
     fn approval_timeout(&self) -> f64 {
-        self.0.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT).as_secs_f64()
+        self.config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT).as_secs_f64()
     }
 
     /// How many seconds a decision is remembered.
     #[getter]
     fn memory_expire(&self) -> f64 {
-        self.0.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE).as_secs_f64()
+        self.config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE).as_secs_f64()
+    }
+
+    /// The tools of the program that the config names, without globs and without tools that the config defines itself.
+    /// The config in force names tools of other programs, too, so the list is empty for it.
+    #[getter]
+    fn tool_names(&self) -> Vec<&str> {
+        let main = &self.config.main;
+        let entries = main.rules.entries().filter(|_| self.is_own).map(|entry| entry.name.as_str());
+        let mut names: Vec<&str> = entries.filter(|name| self.is_reference(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// `return` or `stop`.
     #[getter]
     fn on_denial(&self) -> &'static str {
-        match self.0.main.on_denial {
+        match self.config.main.on_denial {
             OnDenial::Return => "return",
             OnDenial::Stop => "stop",
         }
+    }
+}
+
+impl Config {
+    /// Returns whether the name of an entry means a tool that the program must offer.
+    fn is_reference(&self, name: &str) -> bool {
+        Glob::is_plain(name) && !self.config.main.commands.contains_key(name)
     }
 }
 
@@ -74,7 +99,7 @@ impl Config {
 pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
     let bad = |e: askfirst_display::redact::BadGlob| PyValueError::new_err(e.to_string());
     let (lines, redactor) = match config {
-        Some(Config(config)) => (config.main.preview_lines, redactor(config).map_err(bad)?),
+        Some(Config { config, .. }) => (config.main.preview_lines, redactor(config).map_err(bad)?),
         None => {
             let values = askfirst_display::redact::secret_env(&[], std::env::vars_os()).map_err(bad)?;
             (None, Redactor::new(&[], values).map_err(bad)?)
@@ -84,7 +109,7 @@ pub(crate) fn terminal(config: Option<&Config>) -> PyResult<Arc<dyn Approver>> {
         style: Style::of_environment(),
         preview_lines: lines.unwrap_or(DEFAULT_PREVIEW_LINES),
         redactor: Arc::new(redactor),
-        notify: match config.map(|Config(config)| config.main.notify).unwrap_or_default() {
+        notify: match config.map(|Config { config, .. }| config.main.notify).unwrap_or_default() {
             askfirst_config::Notify::Auto => Notify::Auto,
             askfirst_config::Notify::Bell => Notify::Bell,
             askfirst_config::Notify::Off => Notify::Off,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -277,8 +278,12 @@ def test_stop_on_one_call_of_a_group_asks_no_more(way: str) -> None:
     assert len(person.asked) == 1 and ran == []
 
 
-def test_unknown_tool_name_warns_with_suggestion() -> None:
-    middleware = ApprovalMiddleware(approval_callback=Person(yes()), tool_configs={"sned": {"approval": "deny"}})
+@pytest.mark.parametrize("form", ["tool_configs", "file"])
+def test_unknown_tool_name_warns_with_suggestion(form: str, tmp_path: Path) -> None:
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools: { sned: { approval: deny } }\n")
+    more: Any = {"config": file} if form == "file" else {"tool_configs": {"sned": {"approval": "deny"}}}
+    middleware = ApprovalMiddleware(approval_callback=Person(yes()), **more)
     with pytest.warns(UserWarning, match="`sned`, but no toolset offers it; hint: did you mean `send`") as caught:
         run("sync", middleware, [("send", {"to": "ada"})])
     assert len(caught) == 1

@@ -213,6 +213,15 @@ def test_concurrent_runs_without_checkpointer_ask_separately(has_middleware: boo
     assert {"".join(group) for group in groups} == {"a", "b"} and len(ran) == 4
 
 
+def test_misspelled_tool_name_warns(recwarn: Any) -> None:
+    with pytest.warns(UserWarning, match="`sned`, but no toolset offers it; hint: did you mean `send`"):
+        ApprovalToolWrapper(send, tool_configs={"sned": {"approval": "deny"}})
+    recwarn.clear()
+    for name in ("look", "send"):
+        ApprovalToolWrapper(send, tool_configs={name: {"approval": "none"}, "sent": {}} if name == "send" else {name: {}})
+    assert not recwarn.list
+
+
 def test_agent_learns_of_edit_and_note() -> None:
     person = Person(edit(to="eve"), yes(note="ada is away"))
     wrapper = ApprovalToolWrapper(send, approval_callback=person)

@@ -144,6 +144,13 @@ def test_unknown_tool_name_warns_once_with_suggestion() -> None:
     assert len(caught) == 1
 
 
+def test_unknown_tool_name_in_config_file_warns(tmp_path: Path) -> None:
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools: { get_tiem: { approval: deny } }\n")
+    with pytest.warns(UserWarning, match="`get_tiem`, but no toolset offers it; hint: did you mean `get_time`"):
+        outcome(ApprovalToolset(INNER, approval_callback=Person(), config=file))
+
+
 def test_tool_name_of_another_toolset_does_not_warn() -> None:
     configs: Any = {"get_time": {"approval": "none"}, "shell_exec": {"approval": "none"}}
     toolsets: Any = [ApprovalToolset(FunctionToolset([tool]), tool_configs=configs) for tool in (get_time, shell_exec)]

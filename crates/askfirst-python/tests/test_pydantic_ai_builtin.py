@@ -100,6 +100,14 @@ def test_model_learns_of_edited_write(folder: Path) -> None:
     assert "a person edited the arguments" in text and "wrote: shorter" in text
 
 
+def test_unknown_tool_name_in_config_warns(tmp_path: Path) -> None:
+    (tmp_path / "askfirst.yaml").write_text(CONFIG.replace("tools:", "tools:\n  wrod_count: { approval: deny }"))
+    (tmp_path / "notes").mkdir()
+    toolset: Any = FileToolset(tmp_path / "askfirst.yaml")
+    with pytest.warns(UserWarning, match="`wrod_count`, but no toolset offers it; hint: did you mean `word_count`"):
+        run(toolset, [("list_files", {"path": "notes"})])
+
+
 def test_path_outside_roots_is_refused(folder: Path) -> None:
     toolset: Any = FileToolset(folder / "askfirst.yaml", ApprovalController(mode="approve_all"))
     assert run(toolset, [("read_file", {"path": "/etc/passwd"})])[0][2] == "denied"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,10 +82,13 @@ def test_model_learns_of_edit_and_note() -> None:
     assert '"to":"eve"' in text and "wrote: ada is away" in text
 
 
-def test_unknown_tool_name_warns() -> None:
-    handler: ApprovalHandler[Any] = ApprovalHandler(
-        approval_callback=Person(yes()), tool_configs={"sned": {"approval": "deny"}}
-    )
+@pytest.mark.parametrize("form", ["tool_configs", "config", "file"])
+def test_unknown_tool_name_warns(form: str, tmp_path: Path) -> None:
+    entries = {"sned": {"approval": "deny"}}
+    (tmp_path / "askfirst.yaml").write_text("version: 1\ntools: { sned: { approval: deny } }\n")
+    forms: Any = {"tool_configs": entries, "config": {"tools": entries}, "file": tmp_path / "askfirst.yaml"}
+    more = {"config" if form == "file" else form: forms[form]}
+    handler: ApprovalHandler[Any] = ApprovalHandler(approval_callback=Person(yes()), **more)
     with pytest.warns(UserWarning, match="did you mean `send`"):
         run(handler, [("send", {"to": "ada"})])
 

@@ -303,6 +303,43 @@ def test_unknown_tool_name_in_config_warns(asked):
     assert len(caught) == 1
 
 
+def test_unknown_tool_name_warns_in_every_form_of_config(tmp_path, asked):
+    def send(to):
+        return to
+
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools: { sned: { approval: deny }, 'mail_*': { approval: deny }, send: {} }\n")
+    entries = {"sned": {"approval": "deny"}, "mail_*": {"approval": "deny"}, "send": {}}
+    for config in ({"tools": entries}, {"version": 1, "tools": entries}, file, str(file)):
+        for make in (
+            lambda: askfirst.session(config, tools=[send], ledger=False),
+            lambda: askfirst.session(config, tools=[send], ledger=False, builtin_tools=False),
+            lambda: of(asked(), config, tools={"send": send}),
+        ):
+            with pytest.warns(UserWarning, match="`sned`, but no toolset offers it; hint: did you mean `send`") as caught:
+                make()
+            assert len(caught) == 1
+
+
+def test_tool_name_that_config_defines_does_not_warn(tmp_path, asked, recwarn):
+    file = tmp_path / "askfirst.yaml"
+    file.write_text("version: 1\ntools: { count: { command: [wc, -l], approval: none }, send: { approval: none } }\n")
+    of(asked(), file, tools={"send": print})
+    askfirst.session(file, tools={"send": print}, ledger=False)
+    assert not recwarn.list
+
+
+def test_config_in_force_does_not_warn_of_tools(tmp_path, asked, recwarn):
+    """The user's config names the tools of all programs."""
+    folder = tmp_path / "home" / "askfirst"
+    folder.mkdir(mode=0o700)
+    (folder / "askfirst.yaml").write_text("version: 1\ntools: { deploy: { approval: deny } }\n")
+    (folder / "askfirst.yaml").chmod(0o600)
+    with askfirst.session(tools={"send": print}, ledger=False) as session:
+        assert session.decide("deploy")["verdict"] == "deny"
+    assert not recwarn.list
+
+
 def test_call_with_wrong_arguments_raises_without_a_question(asked):
     def send(to, body=""):
         return f"sent to {to}"

@@ -88,15 +88,16 @@ def one_config(
     return whole, MappingProxyType(frozen)
 
 
-def warn_of_unknown_tools(entries: Iterable[str], offered: Collection[str]) -> None:
-    """Warn about entries whose tool is not offered. A glob may match no tool."""
-    for name in entries:
-        if name not in offered and not set(name) & set("*?["):
+def warn_of_unknown_tools(names: Iterable[str], offered: Collection[str], *, only_close: bool = False) -> None:
+    """Warn about names of tools that are not offered. ``only_close`` skips names that are like no offered one."""
+    for name in names:
+        if name not in offered:
             from difflib import get_close_matches
 
             close = get_close_matches(name, offered, 1)
             hint = f"; hint: did you mean `{close[0]}`?" if close else ""
-            warnings.warn(f"the config names the tool `{name}`, but no toolset offers it{hint}", stacklevel=3)
+            if close or not only_close:
+                warnings.warn(f"the config names the tool `{name}`, but no toolset offers it{hint}", stacklevel=4)
 
 
 def _names(pre_approved: Sequence[str] | None, stacklevel: int) -> list[str]:

@@ -93,8 +93,10 @@ class Session:
         self.start_in = self._native.start_in
         self._token: contextvars.Token[Session | None] | None = None
         self._built_in = {tool["name"] for tool in self._native.definitions()}
-        if self._tools and isinstance(config, Mapping):
-            warn_of_unknown_tools(config.get("tools") or (), self._built_in | set(self._tools))
+        # The tools that the config names, until it is known which tools are offered.
+        self._unchecked = set(read.tool_names)
+        if self._tools:
+            self._check_tool_names(self._tools)
         both = self._built_in & set(self._tools)
         if both:
             raise ValueError(f"the config has a tool `{min(both)}` too; hint: use another name for yours")
@@ -274,6 +276,12 @@ class Session:
         if no.ends_run:
             raise no.error()
         return no
+
+    def _check_tool_names(self, offered: Iterable[str]) -> None:
+        """Warn about entries of the config for tools that are not offered, once."""
+        names, known = sorted(self._unchecked), self._built_in.union(offered)
+        self._unchecked.clear()
+        warn_of_unknown_tools(names, known)
 
     def _must_know(self, tool_name: str) -> None:
         if tool_name not in self._built_in:

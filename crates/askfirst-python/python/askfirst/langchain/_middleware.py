@@ -19,7 +19,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, interrupt
 
 from .._askfirst import ConfigError
-from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
+from .._arguments import Config, one_config, one_controller
 from .._controller import ApprovalController
 from .._driving import approval_around, executing, finish, refusal, settle, settle_sync
 from .._memory import ApprovalMemory
@@ -76,7 +76,6 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
         self._answers = Answers() if pause else None
         self._controller = asked if self._answers is None else self._answers.controller(asked)
         given, self._config = one_config(config, tool_configs, pre_approved, default_approval)
-        self._unchecked = set(self._config)
         self._session = Session(given, controller=self._controller, ledger=ledger, on_denial=on_denial)
         self._gathering = gathering_of(self._controller)
         self._reruns = Reruns()
@@ -126,9 +125,8 @@ class ApprovalMiddleware(AgentMiddleware[Any, Any, Any]):
     def _call(self, request: ToolCallRequest) -> _Call | ToolMessage:
         """Return the call, or the message to the model about a call that cannot run."""
         name, args, call_id = request.tool_call["name"], request.tool_call["args"], request.tool_call["id"]
-        if self._unchecked and (tools := getattr(request.runtime, "tools", None)):
-            warn_of_unknown_tools(sorted(self._unchecked), {tool.name for tool in tools})
-            self._unchecked.clear()
+        if self._session._unchecked and (tools := getattr(request.runtime, "tools", None)):
+            self._session._check_tool_names({tool.name for tool in tools})
         if request.tool is None:
             return not_run(name, call_id, f"there is no tool `{name}`")
         config = getattr(request.runtime, "config", None)

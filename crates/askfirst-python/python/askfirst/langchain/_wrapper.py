@@ -17,7 +17,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphInterrupt
 from pydantic import PrivateAttr
 
-from .._arguments import Config, one_config, one_controller
+from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
 from .._controller import ApprovalController
 from .._driving import approval_around, executing, refusal, settle, settle_sync
 from .._memory import ApprovalMemory
@@ -83,6 +83,9 @@ class ApprovalToolWrapper(BaseTool):
         self._controller = one_controller(controller, approval_callback, prompt_fn, memory)
         given, _ = one_config(config, tool_configs, None, default_approval)
         self._session = Session(given, controller=self._controller, ledger=ledger, on_denial=on_denial)
+        if tool.name not in self._session._unchecked:
+            # Wrappers of other tools may share the config, so only a misspelling of this tool is worth a warning.
+            warn_of_unknown_tools(sorted(self._session._unchecked), {tool.name}, only_close=True)
         self._gathering = gathering_of(self._controller)
         self._reruns = Reruns()
 

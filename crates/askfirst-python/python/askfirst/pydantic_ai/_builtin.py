@@ -18,7 +18,7 @@ from .._controller import ApprovalController
 from .._driving import settle
 from .._memory import ApprovalMemory
 from .._session import Session, read_config
-from ._context import has_siblings, metadata_of
+from ._context import has_siblings, metadata_of, tools_of_agent
 from ._gather import gathering_of
 from ._toolset import denial_of, with_notice
 
@@ -80,6 +80,8 @@ class ConfigToolset(AbstractToolset[AgentDepsT]):
         """Return the tool's result, or the refusal for the model."""
         if name not in self._definitions:
             raise ToolFailed(f"this toolset has no tool `{name}`")
+        if self._session._unchecked:
+            self._session._check_tool_names(tools_of_agent(ctx))
         if has_siblings(ctx):
             metadata = metadata_of(ctx, batch=True)
             call = (name, tool_args, metadata, None)

@@ -25,7 +25,7 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import AgentDepsT
 
 from .. import _assess, _views
-from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
+from .._arguments import Config, one_config, one_controller
 from .._controller import ApprovalController
 from .._driving import finish, run, settle
 from .._memory import ApprovalMemory
@@ -64,8 +64,7 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         ledger: Any = None,
     ) -> None:
         self._controller = one_controller(controller, approval_callback, prompt_fn, memory)
-        given, entries = one_config(config, tool_configs, None, default_approval)
-        self._unchecked = set(entries)
+        given, _ = one_config(config, tool_configs, None, default_approval)
         self._session = Session(given, controller=self._controller, ledger=ledger, on_denial=on_denial)
         self._permitted: dict[tuple[str | None, str], Any] = {}
 
@@ -84,9 +83,8 @@ class ApprovalHandler(AbstractCapability[AgentDepsT]):
         """Answer each call that waits for approval. Calls for external execution stay deferred."""
         if not requests.approvals:
             return None
-        if self._unchecked:
-            warn_of_unknown_tools(sorted(self._unchecked), tools_of_agent(ctx))
-            self._unchecked.clear()
+        if self._session._unchecked:
+            self._session._check_tool_names(tools_of_agent(ctx))
         tickets = self._session.submit([self._call(ctx, call, requests.metadata) for call in requests.approvals])
         try:
             await asyncio.gather(*(settle(ticket) for ticket in tickets))

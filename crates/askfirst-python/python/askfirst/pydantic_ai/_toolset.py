@@ -18,7 +18,7 @@ from pydantic_ai.toolsets import AbstractToolset, ApprovalRequiredToolset, Tools
 from pydantic_core import ValidationError
 
 from .. import _assess, _views
-from .._arguments import Config, one_config, one_controller, warn_of_unknown_tools
+from .._arguments import Config, one_config, one_controller
 from .._controller import ApprovalController
 from .._driving import around, not_recorded, refusal, settle
 from .._memory import ApprovalMemory
@@ -98,7 +98,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         self._gathering = gathering_of(self._controller)
         self._marked: set[str] = set()
         self._offered: set[str] = set()
-        self._unchecked = set(self._config)
+        self._unchecked = self._session._unchecked
         self._contexts: dict[tuple[Any, Any], Any] = {}
         self._root: ApprovalToolset[AgentDepsT] | None = None
 
@@ -163,8 +163,7 @@ class ApprovalToolset(AroundToolset[AgentDepsT]):
         inner: tuple[Any, str] | None = None
         wrapped = own["wrapped"]
         if own["_unchecked"]:
-            warn_of_unknown_tools(sorted(own["_unchecked"]), own["_offered"] | tools_of_agent(ctx))
-            own["_unchecked"].clear()
+            self._session._check_tool_names(own["_offered"] | tools_of_agent(ctx))
         if view is None and (own["_marked"] or own["_approval_func"] is not None or not is_silent(wrapped, tool)):
             view = self._view(name, ctx, tool)
             inner = self._asking_toolset(name, tool)
