@@ -103,6 +103,7 @@ def test_no_runs_nothing(terminal):
 
 def test_yes_for_session_asks_once(terminal):
     prompt = terminal(call=CALL + "\n" + CALL)
+    prompt.press("s")  # Shows what a yes for the session covers.
     prompt.press("s")
     assert prompt.end().count("RAN {'to': 'ada'}") == 2
 
