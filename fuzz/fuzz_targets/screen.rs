@@ -77,7 +77,7 @@ fn question(input: &Input) -> Question {
         shown.metadata = metadata;
     }
     request.presentation = Some(shown);
-    let member = Member::new(request.into());
+    let member = Member::new(request);
     Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 }
 }
 

@@ -28,7 +28,7 @@ fn main() {
             presentation: Some(shown),
             ..ApprovalRequest::new("t", "d", serde_json::json!({}))
         };
-        let members = vec![Member::new(request.into())];
+        let members = vec![Member::new(request)];
         let question = Question { id: QuestionId(1), members, position: 1, of: 1 };
         let redactor = Redactor::default();
         let options =

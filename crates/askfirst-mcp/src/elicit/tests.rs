@@ -12,7 +12,7 @@ fn question(change: impl FnOnce(&mut ApprovalRequest)) -> Question {
     request.args =
         json!({"to": "ann@example.org", "text": "hi\u{202e}\u{1b}[2J"}).as_object().unwrap().clone();
     change(&mut request);
-    let members = vec![Member::new(request.into())];
+    let members = vec![Member::new(request)];
     Question { id: QuestionId(1), members, position: 1, of: 1 }
 }
 

@@ -42,7 +42,7 @@ const ID: QuestionId = QuestionId(7);
 fn asked(ways: &[&Arc<Way>]) -> (InTurn, Receiver<Answer>) {
     let turn = InTurn::new(ways.iter().map(|way| Arc::clone(way) as _).collect());
     let request = ApprovalRequest::new("tool", "what it does", Value::Null);
-    let members = vec![Member::new(request.into())];
+    let members = vec![Member::new(request)];
     let (send, answers) = channel();
     let reply = Reply::new(move |answer| send.send(answer).unwrap());
     turn.ask(Question { id: ID, members, position: 1, of: 1 }, reply);

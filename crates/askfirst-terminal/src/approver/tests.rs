@@ -7,7 +7,7 @@ use super::*;
 
 fn question(payload: Value) -> Question {
     let request = ApprovalRequest { args: Args::new(), ..ApprovalRequest::new("send", "", payload) };
-    let member = Member::new(request.into());
+    let member = Member::new(request);
     Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 }
 }
 

@@ -51,7 +51,7 @@ fn desk_on(
     request.risk = risk;
     request.approval = approval;
     request.patterns = patterns;
-    let member = Member::new(request.into());
+    let member = Member::new(request);
     let question = Question { id: QuestionId(1), members: vec![member; members], position: 1, of: 1 };
     let offers = Offers::of(&question, &Redactor::default(), Timestamp(0), &[]);
     let mut keys = Keys::new(offers, front, Duration::ZERO);

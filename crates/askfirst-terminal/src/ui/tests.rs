@@ -8,7 +8,7 @@ use crate::decode::Input;
 
 fn ui(size: (u16, u16)) -> Ui {
     let request = simple_approval_request("tool", &askfirst::Args::new(), None, &[]);
-    let member = Member::new(request.into());
+    let member = Member::new(request);
     let question = Arc::new(Question { id: QuestionId(1), members: vec![member], position: 1, of: 1 });
     let options = Options::default();
     let mut ui =

@@ -115,7 +115,7 @@ fn asker(session: &str) -> Asker {
 
 fn question(id: u64) -> Question {
     let request = ApprovalRequest::new("tool", format!("question {id}"), Value::Null);
-    let members = vec![Member::new(request.into())];
+    let members = vec![Member::new(request)];
     Question { id: QuestionId(id), members, position: 1, of: 1 }
 }
 

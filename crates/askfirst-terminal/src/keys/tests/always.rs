@@ -1,7 +1,5 @@
 //! Tests of a yes that always holds in the project: the key, its screen, and what does not count.
 
-use std::sync::Arc;
-
 use super::*;
 
 /// A prompt in a project. The tool may offer a wider scope.
