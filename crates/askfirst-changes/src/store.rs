@@ -1,0 +1,250 @@
+//! The state folder: one folder for each commit, with its upper layer, its journal and what it replaced.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::apply::{Private, Sides, Tree};
+use crate::beneath;
+use crate::change::RootId;
+use crate::error::{ChangeError, failed};
+use crate::journal::{CommitState, Journal};
+
+/// The prefix of a commit folder that is being removed.
+pub(crate) const DROPPED: &str = "dropped-";
+
+/// A file in the commit folder that names the root as long as copies may be beneath it.
+const STAGED: &[u8] = b"staged";
+
+/// The state folder of all roots.
+#[derive(Debug)]
+pub struct ChangeStore {
+    pub(crate) commits: OwnedFd,
+    locks: OwnedFd,
+}
+
+/// A lock that is released when it is dropped, or when the process ends.
+#[derive(Debug)]
+pub(crate) struct Locked(#[expect(dead_code, reason = "it holds the lock")] OwnedFd);
+
+impl ChangeStore {
+    /// Opens the state folder, which only its owner may enter from now on.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be changed.
+    pub fn open(folder: impl AsFd) -> Result<Self, ChangeError> {
+        let fault = || failed("open", b"the state folder");
+        let folder = beneath::open_folder(folder, b"").map_err(fault())?;
+        rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(fault())?;
+        let commits = beneath::make_or_open_folder(&folder, b"commits").map_err(fault())?;
+        let locks = beneath::make_or_open_folder(&folder, b"locks").map_err(fault())?;
+        Ok(Self { commits, locks })
+    }
+
+    /// Makes the folder of a new commit, for a view of `root` to begin with.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be made.
+    pub fn begin(&self, root: impl AsFd) -> Result<PendingCommit<'_>, ChangeError> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut number = u64::try_from(now.as_millis()).unwrap_or(0);
+        loop {
+            let id = format!("{number:012x}");
+            match beneath::make_folder(&self.commits, id.as_bytes()) {
+                Ok(folder) => match PendingCommit::new(self, id.clone(), folder, root.as_fd()) {
+                    // A recovery in another process may drop the folder before it is locked.
+                    Err(_) if beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none()) => {}
+                    made => return made,
+                },
+                Err(Errno::EXIST) => number += 1,
+                Err(error) => return Err(failed("make", id.as_bytes())(error)),
+            }
+        }
+    }
+
+    /// Waits until no other commit or undo works on this root.
+    pub(crate) fn lock_root(&self, root: RootId) -> Result<Locked, ChangeError> {
+        let name = format!("{:x}-{:x}", root.device, root.inode).into_bytes();
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.locks, &name, flags, Mode::from_raw_mode(0o600))
+            .map_err(failed("open the lock", &name))?;
+        retry(|| rustix::fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed("lock", &name))?;
+        Ok(Locked(file))
+    }
+
+    /// Opens and locks the folder of a commit.
+    pub(crate) fn open_commit(&self, id: &str) -> Result<CommitFolder, ChangeError> {
+        let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let folder = match beneath::open_folder(&self.commits, id.as_bytes()) {
+            Ok(folder) if is_id => folder,
+            Ok(_) | Err(Errno::NOENT) => return Err(ChangeError::UnknownCommit(id.to_owned())),
+            Err(error) => return Err(failed("open", id.as_bytes())(error)),
+        };
+        let locked = retry(|| rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive));
+        match locked {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                return Err(ChangeError::WrongState { id: id.to_owned(), state: "in use" });
+            }
+            Err(error) => return Err(failed("lock", id.as_bytes())(error)),
+        }
+        // Another process may have dropped it before it was locked.
+        match beneath::stat(&self.commits, id.as_bytes()).map_err(failed("inspect", id.as_bytes()))? {
+            Some(_) => Ok(CommitFolder { id: id.to_owned(), folder }),
+            None => Err(ChangeError::UnknownCommit(id.to_owned())),
+        }
+    }
+
+    /// Returns the names in the store: ids, and folders that are being removed.
+    pub(crate) fn names(&self) -> Result<Vec<String>, ChangeError> {
+        let names = beneath::names(self.commits.as_fd(), usize::MAX).map_err(failed("list", b"commits"))?;
+        Ok(names.into_iter().filter_map(|name| String::from_utf8(name).ok()).collect())
+    }
+
+    /// Removes a commit folder and everything in it.
+    pub(crate) fn drop_commit(&self, commit: &CommitFolder) -> Result<(), ChangeError> {
+        let (name, gone) = (commit.id.as_bytes(), format!("{DROPPED}{}", commit.id).into_bytes());
+        let removed = beneath::rename_over(&self.commits, name, &gone)
+            .and_then(|()| beneath::remove_tree(&self.commits, &gone));
+        removed.map_err(failed("remove", name))
+    }
+}
+
+fn retry(mut call: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
+
+/// The open and locked folder of a commit.
+#[derive(Debug)]
+pub(crate) struct CommitFolder {
+    pub(crate) id: String,
+    pub(crate) folder: OwnedFd,
+}
+
+impl CommitFolder {
+    pub(crate) fn state(&self) -> Result<Option<CommitState>, ChangeError> {
+        CommitState::of(&self.folder)
+    }
+
+    /// Lets others work on a finished commit.
+    pub(crate) fn unlock(&self) -> Result<(), ChangeError> {
+        rustix::fs::flock(&self.folder, FlockOperation::Unlock).map_err(failed("unlock", self.id.as_bytes()))
+    }
+
+    /// Opens a folder within the commit folder.
+    pub(crate) fn inner(&self, name: &str) -> Result<OwnedFd, ChangeError> {
+        beneath::make_or_open_folder(&self.folder, name.as_bytes()).map_err(failed("open", name.as_bytes()))
+    }
+
+    /// Returns the root beneath which copies may be left.
+    pub(crate) fn staged(&self) -> Result<Option<RootId>, ChangeError> {
+        match beneath::read_whole(&self.folder, STAGED) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed("read", STAGED)(error)),
+        }
+    }
+
+    /// Notes that copies may be beneath the root, before there are any.
+    pub(crate) fn note_stage(&self, root: RootId) -> Result<(), ChangeError> {
+        let text = serde_json::to_vec(&root)?;
+        beneath::write_whole(&self.folder, STAGED, &text).map_err(failed("write", STAGED))
+    }
+
+    /// Removes the copies beneath the root.
+    pub(crate) fn remove_stage(&self, root: &OwnedFd) -> Result<(), ChangeError> {
+        if self.staged()?.is_none() {
+            return Ok(());
+        }
+        let name = self.stage_name();
+        let removed = beneath::remove_tree(root, &name);
+        let removed = removed.and_then(|()| beneath::remove(&self.folder, STAGED, AtFlags::empty()));
+        removed.map_err(failed("remove", &name))
+    }
+
+    /// The name of the folder beneath the root that holds copies during a commit.
+    pub(crate) fn stage_name(&self) -> Vec<u8> {
+        format!(".askfirst-{}.tmp", self.id).into_bytes()
+    }
+
+    /// Opens both sides of a commit.
+    pub(crate) fn sides(&self, root: &OwnedFd, journal: &Journal) -> Result<Sides, ChangeError> {
+        let top = beneath::open_folder(root, b"").map_err(failed("open", b"."))?;
+        let private = if journal.is_copied {
+            let name = self.stage_name();
+            let fault = || failed("open", &name);
+            let stage = beneath::make_or_open_folder(root, &name).map_err(fault())?;
+            let new = beneath::make_or_open_folder(&stage, b"new").map_err(fault())?;
+            let old = beneath::make_or_open_folder(&stage, b"old").map_err(fault())?;
+            Private { new: Tree::new(new), old: Tree::new(old), is_copied: true }
+        } else {
+            let (new, old) = (self.inner("upper")?, self.inner("old")?);
+            Private { new: Tree::new(new), old: Tree::new(old), is_copied: false }
+        };
+        Ok(Sides { root: Tree::new(top), private })
+    }
+}
+
+/// A commit that has not begun: a folder with an empty upper layer and a work folder for an overlay.
+#[derive(Debug)]
+pub struct PendingCommit<'a> {
+    pub(crate) store: &'a ChangeStore,
+    pub(crate) commit: CommitFolder,
+    upper: OwnedFd,
+    work: OwnedFd,
+}
+
+impl<'a> PendingCommit<'a> {
+    fn new(
+        store: &'a ChangeStore,
+        id: String,
+        folder: OwnedFd,
+        root: BorrowedFd<'_>,
+    ) -> Result<Self, ChangeError> {
+        let fault = || failed("make", b"a commit");
+        rustix::fs::flock(&folder, FlockOperation::LockExclusive).map_err(fault())?;
+        let commit = CommitFolder { id, folder };
+        let upper = commit.inner("upper")?;
+        let work = commit.inner("work")?;
+        // The top of a view has the permissions of the upper layer, not of the root.
+        let mode = rustix::fs::fstat(root).map_err(fault())?.st_mode & 0o7777;
+        beneath::set_mode(&upper, mode).map_err(fault())?;
+        Ok(Self { store, commit, upper, work })
+    }
+
+    /// The id of the commit.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.commit.id
+    }
+
+    /// The folder for the upper layer of the view.
+    #[must_use]
+    pub fn upper(&self) -> BorrowedFd<'_> {
+        self.upper.as_fd()
+    }
+
+    /// The work folder of the view.
+    #[must_use]
+    pub fn work(&self) -> BorrowedFd<'_> {
+        self.work.as_fd()
+    }
+
+    /// Throws away all changes of the view.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be removed. The next recovery tries again.
+    pub fn discard(self) -> Result<(), ChangeError> {
+        self.store.drop_commit(&self.commit)
+    }
+}

@@ -1,0 +1,50 @@
+//! Stops the process, or fails a call, at a chosen step.
+
+use std::cell::Cell;
+
+use rustix::io::Errno;
+
+/// What happens at the chosen step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Kill,
+    FullDisk,
+    /// This step and all later ones.
+    FullFromHere,
+}
+
+thread_local! {
+    static LEFT: Cell<Option<(u64, Fault)>> = const { Cell::new(None) };
+    static TAKEN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Chooses the step. `None` lets all steps pass.
+pub(crate) fn choose(at: Option<(u64, Fault)>) {
+    LEFT.set(at);
+    TAKEN.set(0);
+}
+
+/// The number of steps since the last choice.
+pub(crate) fn taken() -> u64 {
+    TAKEN.get()
+}
+
+/// Comes before each change of the disk.
+pub(crate) fn step() -> Result<(), Errno> {
+    TAKEN.set(TAKEN.get() + 1);
+    match LEFT.get() {
+        Some((0, Fault::Kill)) => {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            Ok(())
+        }
+        Some((0, fault)) => {
+            LEFT.set((fault == Fault::FullFromHere).then_some((0, fault)));
+            Err(Errno::NOSPC)
+        }
+        Some((left, fault)) => {
+            LEFT.set(Some((left - 1, fault)));
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
