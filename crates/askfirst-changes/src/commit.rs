@@ -103,7 +103,8 @@ impl PendingCommit<'_> {
                 // The upper layer of a view is not synced by itself.
                 beneath::sync_all(&self.commit.folder).map_err(failed("sync", b"commits"))?;
             }
-            Journal::seal(&self.commit.folder, CommitState::Sealed, None)
+            Journal::replace(&self.commit.folder, CommitState::Sealed)?;
+            beneath::sync(&self.commit.folder).map_err(failed("sync", b"commits"))
         });
         if let Err(error) = sealed {
             // Whether the journal was sealed before the error or not: it must not be applied later.
@@ -112,7 +113,7 @@ impl PendingCommit<'_> {
             return Err(error);
         }
         run(&self.commit, &root, &journal, CommitState::Sealed)?;
-        self.commit.unlock()?;
+        self.commit.unlock();
         Ok(summary)
     }
 
@@ -181,18 +182,21 @@ impl ChangeStore {
         let root = open_root(root, id, journal.root.inode)?;
         let _locked = self.lock_root(root_id(&root)?)?;
         let direction = to.direction().unwrap_or(Direction::Backward);
-        if journal.is_copied {
+        let prepared = if journal.is_copied {
             copied::stage_turn(&commit, &root, &mut journal, direction)
                 .and_then(|()| journal.write(&commit.folder))
-                .and_then(|()| Journal::seal(&commit.folder, to, Some(from)))
-                .inspect_err(|_| commit.remove_stage(&root).unwrap_or_default())?;
+                .and_then(|()| Journal::replace(&commit.folder, from))
         } else {
-            let mut sides = commit.sides(&root, &journal)?;
             let same = (Match::Version, Match::Version);
-            verify(&mut sides, &journal.rows, &journal.operations, direction, same)?;
-            from.become_state(&commit.folder, Some(to))?;
-            beneath::sync(&commit.folder).map_err(failed("sync", id.as_bytes()))?;
+            let sides = commit.sides(&root, &journal);
+            sides.and_then(|mut sides| verify(&mut sides, &journal.rows, &journal.operations, direction, same))
+        };
+        let begun = prepared.and_then(|()| from.become_state(&commit.folder, Some(to)));
+        if let Err(error) = begun {
+            commit.remove_stage(&root)?;
+            return Err(error);
         }
+        beneath::sync(&commit.folder).map_err(failed("sync", id.as_bytes()))?;
         run(&commit, &root, &journal, to)?;
         CommitSummary::read(&commit)
     }

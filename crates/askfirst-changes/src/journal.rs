@@ -140,18 +140,10 @@ impl Journal {
         written().map_err(|error: Errno| fault()(error))
     }
 
-    /// Gives the written journal its state, and removes the journal of the state before.
-    pub(crate) fn seal(
-        folder: &OwnedFd,
-        state: CommitState,
-        former: Option<CommitState>,
-    ) -> Result<(), ChangeError> {
+    /// Puts the written journal in the place of the journal of this state, which may not exist.
+    pub(crate) fn replace(folder: &OwnedFd, state: CommitState) -> Result<(), ChangeError> {
         let name = state.as_str().as_bytes();
-        beneath::rename_over(folder, NEW, name).map_err(failed("rename the journal", name))?;
-        if let Some(former) = former {
-            former.become_state(folder, None)?;
-        }
-        beneath::sync(folder).map_err(failed("sync", name))
+        beneath::rename_over(folder, NEW, name).map_err(failed("rename the journal", name))
     }
 }
 

@@ -27,7 +27,13 @@ pub struct ChangeStore {
 
 /// A lock that is released when it is dropped, or when the process ends.
 #[derive(Debug)]
-pub(crate) struct Locked(#[expect(dead_code, reason = "it holds the lock")] OwnedFd);
+pub(crate) struct Locked(OwnedFd);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 impl ChangeStore {
     /// Opens the state folder, which only its owner may enter from now on.
@@ -136,8 +142,9 @@ impl CommitFolder {
     }
 
     /// Lets others work on a finished commit.
-    pub(crate) fn unlock(&self) -> Result<(), ChangeError> {
-        rustix::fs::flock(&self.folder, FlockOperation::Unlock).map_err(failed("unlock", self.id.as_bytes()))
+    pub(crate) fn unlock(&self) {
+        // A child process that another thread is starting may hold a copy of the descriptor, and the lock with it.
+        let _ = rustix::fs::flock(&self.folder, FlockOperation::Unlock);
     }
 
     /// Opens a folder within the commit folder.
@@ -191,6 +198,12 @@ impl CommitFolder {
             Private { new: Tree::new(new), old: Tree::new(old), is_copied: false }
         };
         Ok(Sides { root: Tree::new(top), private })
+    }
+}
+
+impl Drop for CommitFolder {
+    fn drop(&mut self) {
+        self.unlock();
     }
 }
 

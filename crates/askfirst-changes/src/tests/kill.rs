@@ -71,7 +71,7 @@ impl Story {
 }
 
 fn story() -> Story {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = quick_folder();
     let start = folder.path().join("start");
     std::fs::create_dir(&start).unwrap();
     let scene = Scene::make(&start);
@@ -83,6 +83,11 @@ fn story() -> Story {
     let new = timeless(trial.tree());
     assert_ne!(old, new);
     Story { folder, old, new }
+}
+
+/// A folder in memory if possible: a killed process loses nothing that a slow disk would keep.
+fn quick_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// Numbers that look random, but are the same in each run.
@@ -98,7 +103,8 @@ fn kill_everywhere(layer: Layer, word: &str, kills: usize) {
     let steps: Vec<u64> =
         ["commit", "undo", "redo"].iter().map(|job| run(&format!("{job} {word} -"), &trial.0).unwrap()).collect();
     let (mut killed, mut number, mut seed) = (0, 1, 7);
-    while killed < kills {
+    let most = *steps.iter().max().unwrap();
+    while killed < kills || (number as u64) <= most {
         let scene = story.again(number);
         for (job, steps) in ["commit", "undo", "redo"].iter().zip(&steps) {
             let (before, after) =
@@ -124,7 +130,6 @@ fn kill_everywhere(layer: Layer, word: &str, kills: usize) {
     }
     let all = steps.iter().sum::<u64>();
     println!("{layer:?}: {killed} kills in {number} scenes, {all} steps");
-    assert!(number as u64 > *steps.iter().max().unwrap() / 2, "{number} scenes for {steps:?} steps");
 }
 
 /// Does what was killed before it began.
