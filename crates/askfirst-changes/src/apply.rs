@@ -71,6 +71,20 @@ impl Private {
     }
 }
 
+impl Private {
+    /// Sets the permissions of the folder in the upper layer in which names change, as in the root.
+    fn open_folder(&self, path: &[u8], mode: u32) -> Result<(), ChangeError> {
+        if self.is_copied {
+            return Ok(());
+        }
+        let opened = beneath::open_lookup(&self.new.top, path).and_then(|folder| {
+            let now = rustix::fs::fstat(&folder)?.st_mode & 0o7777;
+            if now == mode { Ok(()) } else { beneath::set_mode(&folder, mode) }
+        });
+        opened.map_err(failed("open", path))
+    }
+}
+
 /// Both sides of a commit.
 pub(crate) struct Sides {
     pub(crate) root: Tree,
@@ -99,6 +113,10 @@ impl Sides {
             Action::Mode { inode, before, after, known } => {
                 let wanted = if direction == Direction::Forward { *after } else { *before };
                 let folder = self.object(&operation.path, *inode)?;
+                if let [closed, open, end] = known[..] {
+                    let is_over = wanted == *before && *before == closed;
+                    self.private.open_folder(&operation.path, if is_over { end } else { open })?;
+                }
                 set_mode(&operation.path, &folder, wanted, known)
             }
             Action::Attributes => match (before, from, to) {

@@ -35,7 +35,8 @@ pub(crate) enum Action {
         inode: u64,
         before: u32,
         after: u32,
-        /// All modes that the folder may have in between.
+        /// All modes that the folder may have in between. For a folder that must become writable first: the mode
+        /// before, the writable one, and the mode in the end.
         known: Vec<u32>,
     },
 }
@@ -105,7 +106,8 @@ fn open_protected(
             continue;
         }
         last = Some(parent);
-        let folder = beneath::open_lookup(root, parent).map_err(failed("open", parent))?;
+        // A folder that is gone is a conflict, which the check reports.
+        let Ok(folder) = beneath::open_lookup(root, parent) else { continue };
         let stat = rustix::fs::fstat(folder).map_err(failed("inspect", parent))?;
         let (mode, inode) = (stat.st_mode & 0o7777, stat.st_ino);
         if mode & 0o300 == 0o300 || opened.iter().any(|operation| operation.path == parent) {

@@ -85,9 +85,12 @@ impl ChangeStore {
     /// Opens and locks the folder of a commit.
     pub(crate) fn open_commit(&self, id: &str) -> Result<CommitFolder, ChangeError> {
         let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Err(ChangeError::UnknownCommit(id.to_owned()));
+        }
         let folder = match beneath::open_folder(&self.commits, id.as_bytes()) {
-            Ok(folder) if is_id => folder,
-            Ok(_) | Err(Errno::NOENT) => return Err(ChangeError::UnknownCommit(id.to_owned())),
+            Ok(folder) => folder,
+            Err(Errno::NOENT) => return Err(ChangeError::UnknownCommit(id.to_owned())),
             Err(error) => return Err(failed("open", id.as_bytes())(error)),
         };
         let locked = retry(|| rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive));
