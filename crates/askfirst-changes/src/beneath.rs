@@ -11,16 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat,
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-#[cfg(test)]
-pub(crate) use crate::tests::fault::step;
-
-/// Comes before each change of the disk.
-#[cfg(not(test))]
-#[inline]
-#[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
-pub(crate) fn step() -> Result<(), Errno> {
-    Ok(())
-}
+use crate::step::step;
 
 /// The longest path that a lookup takes.
 pub(crate) const MAX_PATH: usize = 4000;

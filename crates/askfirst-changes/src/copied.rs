@@ -18,6 +18,7 @@ use crate::journal::Journal;
 use crate::marks::is_mark;
 use crate::object::{Object, ObjectKind};
 use crate::operation::{Action, Direction, Operation};
+use crate::step::step;
 use crate::store::CommitFolder;
 use crate::verify::{Match, verify};
 
@@ -176,7 +177,7 @@ impl<'a> Copier<'a> {
         match &object.kind {
             ObjectKind::Folder => self.copy_folder(from, to, whole, &stat),
             ObjectKind::File if object.links > 1 && self.links.contains_key(&object.inode) => {
-                beneath::step()?;
+                step()?;
                 let first = self.links.get(&object.inode).cloned().unwrap_or_default();
                 rustix::fs::linkat(self.target, first, to.0, to.1, AtFlags::empty())
             }
@@ -185,13 +186,13 @@ impl<'a> Copier<'a> {
                 self.copy_file(from, to, &stat)
             }
             ObjectKind::Link(_) => {
-                beneath::step()?;
+                step()?;
                 let target = rustix::fs::readlinkat(from.0, from.1, Vec::new())?;
                 rustix::fs::symlinkat(target, to.0, to.1)?;
                 keep_owner(to, &stat)
             }
             ObjectKind::Pipe | ObjectKind::Socket => {
-                beneath::step()?;
+                step()?;
                 let mode = Mode::from_raw_mode(stat.st_mode);
                 rustix::fs::mknodat(to.0, to.1, FileType::from_raw_mode(stat.st_mode), mode, 0)?;
                 keep_owner(to, &stat)?;
@@ -231,7 +232,7 @@ impl<'a> Copier<'a> {
                 beneath::write(&target, bytes)?;
             }
         }
-        beneath::step()?;
+        step()?;
         rustix::fs::ftruncate(&target, length)?;
         copy_attributes(source.as_fd(), target.as_fd())?;
         finish(to, target.as_fd(), stat)
@@ -254,7 +255,7 @@ fn keep_owner(to: Spot<'_>, stat: &Stat) -> Result<(), Errno> {
         return Ok(());
     }
     let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    beneath::step()?;
+    step()?;
     rustix::fs::chownat(to.0, to.1, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
 }
 

@@ -22,6 +22,7 @@ mod marks;
 mod object;
 mod operation;
 mod recover;
+mod step;
 mod store;
 #[cfg(test)]
 mod tests;

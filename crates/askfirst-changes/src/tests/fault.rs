@@ -9,8 +9,6 @@ use rustix::io::Errno;
 pub(crate) enum Fault {
     Kill,
     FullDisk,
-    /// This step and all later ones.
-    FullFromHere,
 }
 
 thread_local! {
@@ -20,6 +18,7 @@ thread_local! {
 
 /// Chooses the step. `None` lets all steps pass.
 pub(crate) fn choose(at: Option<(u64, Fault)>) {
+    crate::step::before_each_step(step);
     LEFT.set(at);
     TAKEN.set(0);
 }
@@ -30,15 +29,15 @@ pub(crate) fn taken() -> u64 {
 }
 
 /// Comes before each change of the disk.
-pub(crate) fn step() -> Result<(), Errno> {
+fn step() -> Result<(), Errno> {
     TAKEN.set(TAKEN.get() + 1);
     match LEFT.get() {
         Some((0, Fault::Kill)) => {
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             Ok(())
         }
-        Some((0, fault)) => {
-            LEFT.set((fault == Fault::FullFromHere).then_some((0, fault)));
+        Some((0, Fault::FullDisk)) => {
+            LEFT.set(None);
             Err(Errno::NOSPC)
         }
         Some((left, fault)) => {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fault::{self, Fault};
-use super::scene::{Layer, Listing, Scene, timeless};
+use super::scene::{Layer, Listing, Scene, quick_folder, timeless};
 
 const JOB: &str = "ASKFIRST_CHANGES_JOB";
 const PLACE: &str = "ASKFIRST_CHANGES_PLACE";
@@ -83,11 +83,6 @@ fn story() -> Story {
     let new = timeless(trial.tree());
     assert_ne!(old, new);
     Story { folder, old, new }
-}
-
-/// A folder in memory if possible: a killed process loses nothing that a slow disk would keep.
-fn quick_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// Numbers that look random, but are the same in each run.

@@ -26,6 +26,11 @@ pub(super) enum Layer {
     Other,
 }
 
+/// A folder in memory if possible: a killed process loses nothing that a slow disk would keep.
+pub(super) fn quick_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
 /// A folder with a root, a state folder and an upper layer elsewhere.
 pub(super) struct Scene(pub(super) PathBuf);
 
