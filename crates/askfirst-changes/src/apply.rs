@@ -120,12 +120,12 @@ impl Sides {
                 set_mode(&operation.path, &folder, wanted, known)
             }
             Action::Attributes => match (before, from, to) {
-                (Some(before), Some(from), Some(to)) => self.set_attributes(&operation.path, before.inode, from, to),
+                (Some(before), Some(from), Some(to)) => {
+                    self.set_attributes(&operation.path, before.inode, from, to)
+                }
                 _ => Ok(()),
             },
-            Action::Add | Action::Remove | Action::Replace => {
-                self.shift(rows, operation, number, from, to)
-            }
+            Action::Add | Action::Remove | Action::Replace => self.shift(rows, operation, number, from, to),
         }
     }
 
@@ -140,7 +140,13 @@ impl Sides {
         if found.st_ino == inode { Ok(object) } else { Err(conflict(path)) }
     }
 
-    fn set_attributes(&mut self, path: &[u8], inode: u64, from: &Object, to: &Object) -> Result<(), ChangeError> {
+    fn set_attributes(
+        &mut self,
+        path: &[u8],
+        inode: u64,
+        from: &Object,
+        to: &Object,
+    ) -> Result<(), ChangeError> {
         let object = self.object(path, inode)?;
         let now = Object::new(&rustix::fs::fstat(&object).map_err(failed("inspect", path))?);
         let known: [Timestamp; 2] = [from.modified, to.modified];
@@ -242,7 +248,8 @@ fn swap(
 ) -> Result<(), ChangeError> {
     for (object, spot) in [(from, public), (to, private)] {
         if let Some(object) = object.filter(|object| is_protected(Some(object))) {
-            let opened = beneath::open_any(spot.0, spot.1).and_then(|fd| beneath::set_mode(fd, object.mode | 0o700));
+            let opened =
+                beneath::open_any(spot.0, spot.1).and_then(|fd| beneath::set_mode(fd, object.mode | 0o700));
             opened.map_err(failed("open", path))?;
         }
     }

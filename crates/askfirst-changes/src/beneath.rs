@@ -132,7 +132,8 @@ pub(crate) fn set_attribute(object: impl AsFd, name: &[u8], value: &[u8]) -> Res
 /// Returns the names of the extended attributes of exactly this object. `read` tells whether it is open for reading.
 pub(crate) fn attribute_names(object: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
     let mut buffer = [0_u8; 512];
-    let split = |list: &[u8]| list.split(|byte| *byte == 0).filter(|n| !n.is_empty()).map(<[u8]>::to_vec).collect();
+    let split =
+        |list: &[u8]| list.split(|byte| *byte == 0).filter(|n| !n.is_empty()).map(<[u8]>::to_vec).collect();
     match rustix::fs::flistxattr(&object, &mut buffer) {
         Ok(length) => Ok(split(buffer.get(..length).unwrap_or_default())),
         // An object that is only open for lookups.
@@ -161,10 +162,7 @@ pub(crate) fn attribute(object: impl AsFd, name: &[u8]) -> Result<Vec<u8>, Errno
 }
 
 /// Renames to a name that does not exist yet.
-pub(crate) fn rename_new(
-    from: (&OwnedFd, &[u8]),
-    to: (&OwnedFd, &[u8]),
-) -> Result<(), Errno> {
+pub(crate) fn rename_new(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8])) -> Result<(), Errno> {
     step()?;
     rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE)
 }

@@ -41,11 +41,7 @@ impl Default for CollectLimits {
 /// # Errors
 ///
 /// Fails if the changes exceed the limits, or if a folder cannot be read.
-pub fn collect(
-    root: impl AsFd,
-    upper: impl AsFd,
-    limits: &CollectLimits,
-) -> Result<ChangeSet, ChangeError> {
+pub fn collect(root: impl AsFd, upper: impl AsFd, limits: &CollectLimits) -> Result<ChangeSet, ChangeError> {
     let root = root.as_fd();
     let mut walk = Walk::new(*limits);
     let lower = beneath::open_folder(root, b"").map_err(failed("open", b"."))?;
@@ -157,7 +153,8 @@ impl Walk {
             let length = self.enter(&name, depth)?;
             let before = lower.map_or(Ok(None), |lower| self.see(lower, &name))?;
             let after = self.see(upper, &name)?;
-            let after = after.filter(|seen| !(seen.marks.is_whiteout && has_empty_whiteouts || seen.marks.is_device));
+            let after =
+                after.filter(|seen| !(seen.marks.is_whiteout && has_empty_whiteouts || seen.marks.is_device));
             self.compare(before, after, depth)?;
             self.path.truncate(length);
         }
@@ -165,7 +162,12 @@ impl Walk {
     }
 
     /// Compares one name of the upper layer with the root.
-    fn compare(&mut self, before: Option<Seen>, after: Option<Seen>, depth: usize) -> Result<(), ChangeError> {
+    fn compare(
+        &mut self,
+        before: Option<Seen>,
+        after: Option<Seen>,
+        depth: usize,
+    ) -> Result<(), ChangeError> {
         if let (Some(old), Some(new)) = (&before, &after)
             && let (Some(lower), Some(upper)) = (&old.folder, &new.folder)
             && !new.marks.is_opaque
@@ -246,11 +248,14 @@ impl Walk {
         let Some(stat) = beneath::stat(folder, name).map_err(self.fault("inspect"))? else { return Ok(None) };
         let mut seen = Seen { object: Object::new(&stat), folder: None, marks: Marks::default() };
         match seen.object.kind {
-            ObjectKind::File if self.depth == Depth::Content => return self.see_file(folder, name, seen).map(Some),
+            ObjectKind::File if self.depth == Depth::Content => {
+                return self.see_file(folder, name, seen).map(Some);
+            }
             ObjectKind::Folder => match beneath::open_folder(folder, name) {
                 Ok(opened) => {
                     if self.depth == Depth::Content {
-                        seen.marks = Marks::read(opened.as_fd(), &mut seen.object).map_err(self.fault("inspect"))?;
+                        seen.marks =
+                            Marks::read(opened.as_fd(), &mut seen.object).map_err(self.fault("inspect"))?;
                     }
                     seen.folder = Some(opened);
                 }

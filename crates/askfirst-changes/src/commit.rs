@@ -98,14 +98,15 @@ impl PendingCommit<'_> {
         }
         let journal = Journal { root: changes.root, is_copied, rows, operations };
         let summary = CommitSummary::new(&self.commit.id, changes, options);
-        let sealed = summary.write(&self.commit).and_then(|()| journal.write(&self.commit.folder)).and_then(|()| {
-            if options.durability == Durability::PowerCut {
-                // The upper layer of a view is not synced by itself.
-                beneath::sync_all(&self.commit.folder).map_err(failed("sync", b"commits"))?;
-            }
-            Journal::replace(&self.commit.folder, CommitState::Sealed)?;
-            beneath::sync(&self.commit.folder).map_err(failed("sync", b"commits"))
-        });
+        let sealed =
+            summary.write(&self.commit).and_then(|()| journal.write(&self.commit.folder)).and_then(|()| {
+                if options.durability == Durability::PowerCut {
+                    // The upper layer of a view is not synced by itself.
+                    beneath::sync_all(&self.commit.folder).map_err(failed("sync", b"commits"))?;
+                }
+                Journal::replace(&self.commit.folder, CommitState::Sealed)?;
+                beneath::sync(&self.commit.folder).map_err(failed("sync", b"commits"))
+            });
         if let Err(error) = sealed {
             // Whether the journal was sealed before the error or not: it must not be applied later.
             CommitState::Sealed.become_state(&self.commit.folder, None)?;
@@ -135,9 +136,10 @@ pub(crate) fn open_root(root: impl AsFd, id: &str, inode: u64) -> Result<OwnedFd
 fn refuse_special(changes: &ChangeSet, options: &CommitOptions) -> Result<(), ChangeError> {
     let special = changes.rows.iter().find(|row| !row.special().is_empty());
     match special.filter(|_| options.special == SpecialFiles::Refused) {
-        Some(row) => {
-            Err(ChangeError::Unsupported { path: row.path().to_owned(), reason: "a special file needs approval" })
-        }
+        Some(row) => Err(ChangeError::Unsupported {
+            path: row.path().to_owned(),
+            reason: "a special file needs approval",
+        }),
         None => Ok(()),
     }
 }
@@ -189,7 +191,8 @@ impl ChangeStore {
         } else {
             let same = (Match::Version, Match::Version);
             let sides = commit.sides(&root, &journal);
-            sides.and_then(|mut sides| verify(&mut sides, &journal.rows, &journal.operations, direction, same))
+            sides
+                .and_then(|mut sides| verify(&mut sides, &journal.rows, &journal.operations, direction, same))
         };
         let begun = prepared.and_then(|()| from.become_state(&commit.folder, Some(to)));
         if let Err(error) = begun {

@@ -65,7 +65,9 @@ pub(crate) fn stage_turn(
     verify(&mut sides, &journal.rows, &journal.operations, direction, same)?;
     let stage = Stage::make(commit, root)?;
     let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&stage.old));
-    for (number, operation) in journal.operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
+    for (number, operation) in
+        journal.operations.iter().enumerate().filter(|(_, operation)| !operation.stays())
+    {
         let copier = if matches!(operation.action, Action::Remove) { &mut old } else { &mut new };
         let (folder, name) = (&sides.private.new.top, number.to_string().into_bytes());
         copier.copy(&operation.path, (folder, &name), number)?;
@@ -78,11 +80,7 @@ pub(crate) fn stage_turn(
 }
 
 /// Copies what an undo takes away, so that it can be undone too.
-fn keep_after(
-    commit: &CommitFolder,
-    root: &mut Tree,
-    operations: &[Operation],
-) -> Result<(), ChangeError> {
+fn keep_after(commit: &CommitFolder, root: &mut Tree, operations: &[Operation]) -> Result<(), ChangeError> {
     let temporary = b"after.tmp";
     let folder = fresh(&commit.folder, temporary)?;
     let mut copier = Copier::new(&folder);
@@ -135,7 +133,8 @@ impl Stage {
             for row in rows.get_mut(operation.rows.0..operation.rows.1).unwrap_or_default() {
                 let side = if direction == Direction::Forward { &mut row.after } else { &mut row.before };
                 let Some(original) = side.as_mut() else { continue };
-                let copy = found.next().filter(|copy| copy.path == row.path).and_then(|copy| copy.after.clone());
+                let copy =
+                    found.next().filter(|copy| copy.path == row.path).and_then(|copy| copy.after.clone());
                 match copy.filter(|copy| copy.is_same_copy(original)) {
                     Some(copy) => *original = copy,
                     None => return Err(conflict(&row.path)),

@@ -34,15 +34,8 @@ pub enum CommitState {
 
 impl CommitState {
     /// All states; one in which work is left comes before those in which none is.
-    const ALL: [Self; 7] = [
-        Self::TakingBack,
-        Self::Sealed,
-        Self::Redoing,
-        Self::Undoing,
-        Self::Torn,
-        Self::Undone,
-        Self::Done,
-    ];
+    const ALL: [Self; 7] =
+        [Self::TakingBack, Self::Sealed, Self::Redoing, Self::Undoing, Self::Torn, Self::Undone, Self::Done];
 
     /// The state as a word, which is also the name of the journal.
     #[must_use]

@@ -3,8 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use crate::change::RootId;
-use crate::commit::{open_root, run};
 use crate::collect::root_id;
+use crate::commit::{open_root, run};
 use crate::error::ChangeError;
 use crate::journal::{CommitState, Journal};
 use crate::store::{ChangeStore, CommitFolder, DROPPED};

@@ -63,7 +63,9 @@ impl ChangeStore {
             match beneath::make_folder(&self.commits, id.as_bytes()) {
                 Ok(folder) => match PendingCommit::new(self, id.clone(), folder, root.as_fd()) {
                     // A recovery in another process may drop the folder before it is locked.
-                    Err(_) if beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none()) => {}
+                    Err(_)
+                        if beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none()) => {
+                    }
                     made => return made,
                 },
                 Err(Errno::EXIST) => number += 1,

@@ -46,7 +46,8 @@ pub(crate) fn verify(
     let mut conflicts = Vec::new();
     let mut walk = Walk::unlimited(Depth::Content);
     walk.keeps_unchanged = true;
-    for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.rows != (0, 0)) {
+    for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| operation.rows != (0, 0))
+    {
         let expected = operation.rows(rows);
         let stays = operation.stays();
         let name = beneath::split(&operation.path).1;

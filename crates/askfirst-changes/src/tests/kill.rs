@@ -25,7 +25,12 @@ fn run(job: &str, place: &Path) -> Option<u64> {
         return None;
     }
     let steps = text.split("steps: ").nth(1).and_then(|rest| rest.split_whitespace().next());
-    Some(steps.unwrap_or_else(|| panic!("{job}: {text}{}", String::from_utf8_lossy(&output.stderr))).parse().unwrap())
+    Some(
+        steps
+            .unwrap_or_else(|| panic!("{job}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+            .parse()
+            .unwrap(),
+    )
 }
 
 #[test]
@@ -64,7 +69,8 @@ impl Story {
     /// Copies a finished scene, so that each kill begins with the same.
     fn again(&self, number: usize) -> Scene {
         let place = self.folder.path().join(number.to_string());
-        let copied = Command::new("cp").arg("-a").args([&self.folder.path().join("start"), &place]).status().unwrap();
+        let copied =
+            Command::new("cp").arg("-a").args([&self.folder.path().join("start"), &place]).status().unwrap();
         assert!(copied.success());
         Scene(place)
     }
@@ -95,8 +101,10 @@ fn scattered(seed: &mut u64, below: u64) -> u64 {
 fn kill_everywhere(layer: Layer, word: &str, kills: usize) {
     let story = story();
     let trial = story.again(0);
-    let steps: Vec<u64> =
-        ["commit", "undo", "redo"].iter().map(|job| run(&format!("{job} {word} -"), &trial.0).unwrap()).collect();
+    let steps: Vec<u64> = ["commit", "undo", "redo"]
+        .iter()
+        .map(|job| run(&format!("{job} {word} -"), &trial.0).unwrap())
+        .collect();
     let (mut killed, mut number, mut seed) = (0, 1, 7);
     let most = *steps.iter().max().unwrap();
     while killed < kills || (number as u64) <= most {
@@ -150,7 +158,8 @@ fn difference(found: &Listing, expected: &Listing) -> String {
         listing.get(path).map(|(mode, content, _)| format!("{mode:o} {}", String::from_utf8_lossy(content)))
     };
     let wrong = paths.into_iter().filter(|path| found.get(*path) != expected.get(*path));
-    let line = |path: &PathBuf| format!("{}: {:?}, {:?}", path.display(), brief(found, path), brief(expected, path));
+    let line =
+        |path: &PathBuf| format!("{}: {:?}, {:?}", path.display(), brief(found, path), brief(expected, path));
     wrong.map(line).collect::<Vec<_>>().join("\n")
 }
 

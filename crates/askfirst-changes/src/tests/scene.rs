@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 
 use crate::{
-    ChangeError, ChangeStore, CollectLimits, CommitOptions, Durability, PendingCommit, RootId, SpecialFiles, collect,
+    ChangeError, ChangeStore, CollectLimits, CommitOptions, Durability, PendingCommit, RootId, SpecialFiles,
+    collect,
 };
 
 pub(super) fn open(path: &Path) -> OwnedFd {
@@ -110,7 +111,11 @@ impl Scene {
 
     /// The options of most tests: what they test is not the disk.
     pub(super) fn options() -> CommitOptions {
-        CommitOptions { durability: Durability::Kill, special: SpecialFiles::Approved, ..CommitOptions::default() }
+        CommitOptions {
+            durability: Durability::Kill,
+            special: SpecialFiles::Approved,
+            ..CommitOptions::default()
+        }
     }
 
     /// Commits the upper layer, and returns the id.
@@ -197,8 +202,9 @@ pub(super) fn tree(root: &Path) -> Listing {
 /// The tree without the times, which a new layer does not repeat.
 pub(super) fn timeless(tree: Listing) -> Listing {
     let past = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_500_000_000);
-    let without = |(path, (mode, content, time)): (PathBuf, (u32, Vec<u8>, Option<std::time::SystemTime>))| {
-        (path, (mode, content, time.filter(|time| *time < past)))
-    };
+    let without =
+        |(path, (mode, content, time)): (PathBuf, (u32, Vec<u8>, Option<std::time::SystemTime>))| {
+            (path, (mode, content, time.filter(|time| *time < past)))
+        };
     tree.into_iter().map(without).collect()
 }

@@ -26,7 +26,8 @@ fn as_nobody(job: &str) -> Option<String> {
         .current_dir("/")
         .output()
         .unwrap();
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && text.contains("said: done"), "{text}");
     Some(text)
 }

@@ -8,7 +8,8 @@ use askfirst_changes::{CollectLimits, CommitState, RecoveredCommit, collect};
 use super::{Project, assert_same, open, quickly, tree};
 
 const START: &str = "mkdir -p dir/sub; echo a > a; echo b > b; echo x > dir/x; echo y > dir/sub/y; ln -s a link; chmod 500 dir/sub";
-const SCRIPT: &str = "echo n > a; chmod 700 b; rm -rf dir; mkdir -p new/in; echo 1 > new/in/1; ln new/in/1 new/in/2;
+const SCRIPT: &str =
+    "echo n > a; chmod 700 b; rm -rf dir; mkdir -p new/in; echo 1 > new/in/1; ln new/in/1 new/in/2;
     ln -sf b link; mkfifo pipe; truncate -s 300000 sparse; echo end >> sparse";
 
 /// A folder in memory for the layers of a view.
@@ -17,7 +18,8 @@ fn memory() -> tempfile::TempDir {
     for name in ["upper", "work"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    fs::set_permissions(folder.path().join("upper"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path().join("upper"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
     folder
 }
 
@@ -37,7 +39,9 @@ fn layer_on_a_tmpfs_is_committed_by_copy() {
     drop((upper, layers));
     let after = project.tree();
     let without_times = |tree: &super::Tree| -> super::Tree {
-        tree.iter().map(|(path, (kind, mode, content, _))| (path.clone(), (kind.clone(), *mode, content.clone(), 0))).collect()
+        tree.iter()
+            .map(|(path, (kind, mode, content, _))| (path.clone(), (kind.clone(), *mode, content.clone(), 0)))
+            .collect()
     };
     assert_same("copy", &without_times(&after), &without_times(&direct.tree()));
     let inode = |name: &str| std::os::unix::fs::MetadataExt::ino(&fs::metadata(project.file(name)).unwrap());

@@ -27,8 +27,7 @@ fn change_of_time_only_is_a_change_of_times() {
 #[test]
 fn each_kind_of_change_is_told_apart() {
     let script = "echo more >> a; chmod 700 b; rm link; echo f > link; rm hard1; mkdir new; echo n > new/n";
-    let expected =
-        ["Content a", "Attributes b", "Removed hard1", "Kind link", "Added new", "Added new/n"];
+    let expected = ["Content a", "Attributes b", "Removed hard1", "Kind link", "Added new", "Added new/n"];
     assert_eq!(effects(script), expected);
     assert_eq!(effects("ln -sfn b link"), ["Content link"]);
     assert_eq!(effects("chmod 700 dir; chmod 711 ."), ["Attributes .", "Attributes dir"]);
@@ -132,8 +131,10 @@ fn empty_file_with_a_mark_is_a_whiteout_in_a_marked_folder() {
 
 #[test]
 fn names_that_are_not_text_are_kept() {
-    let project = Project::new("printf x > \"$(printf 'bad\\377name')\"; printf y > \"$(printf 'new\\nline')\"");
-    let script = "rm bad*; printf z > \"$(printf '\\303\\050\\001')\"; for f in new*; do echo q >> \"$f\"; done";
+    let project =
+        Project::new("printf x > \"$(printf 'bad\\377name')\"; printf y > \"$(printf 'new\\nline')\"");
+    let script =
+        "rm bad*; printf z > \"$(printf '\\303\\050\\001')\"; for f in new*; do echo q >> \"$f\"; done";
     let before = project.tree();
     let summary = project.run(script);
     assert_eq!((summary.added, summary.changed, summary.removed), (1, 1, 1));
@@ -209,16 +210,20 @@ fn digest_covers_path_kind_mode_and_content() {
         let project = Project::new("mkdir d; echo a > a; touch -d @1000 a");
         let store = project.store();
         let pending = store.begin(project.open_root()).unwrap();
-        project.rehearse(&pending, &format!("{script}; find . -newermt @1500000000 -type f -exec touch -d @9 {{}} +"));
+        project.rehearse(
+            &pending,
+            &format!("{script}; find . -newermt @1500000000 -type f -exec touch -d @9 {{}} +"),
+        );
         let root = open(&project.root());
         let changes = collect(root, pending.upper(), &CollectLimits::default()).unwrap();
         let bound = changes.root();
         (bound, changes.digest())
     };
-    let found: Vec<_> = ["echo b > b", "echo c > b", "echo b > c", "echo b > b; chmod 755 b", "ln -s b b", "rm a"]
-        .into_iter()
-        .map(digest)
-        .collect();
+    let found: Vec<_> =
+        ["echo b > b", "echo c > b", "echo b > c", "echo b > b; chmod 755 b", "ln -s b b", "rm a"]
+            .into_iter()
+            .map(digest)
+            .collect();
     let different: std::collections::HashSet<_> = found.iter().map(|(_, digest)| *digest).collect();
     assert_eq!(different.len(), found.len());
 }

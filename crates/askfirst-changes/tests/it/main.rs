@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use askfirst_changes::{
-    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, CommitSummary, Durability, PendingCommit,
-    SpecialFiles, collect,
+    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, CommitSummary, Durability,
+    PendingCommit, SpecialFiles, collect,
 };
 use tempfile::TempDir;
 
@@ -108,7 +108,11 @@ impl Project {
         collect(self.open_root(), pending.upper(), &CollectLimits::default()).unwrap()
     }
 
-    fn try_commit(&self, pending: &PendingCommit<'_>, changes: &ChangeSet) -> Result<CommitSummary, ChangeError> {
+    fn try_commit(
+        &self,
+        pending: &PendingCommit<'_>,
+        changes: &ChangeSet,
+    ) -> Result<CommitSummary, ChangeError> {
         pending.commit(self.open_root(), pending.upper(), changes, &quickly())
     }
 
@@ -140,7 +144,11 @@ impl Project {
 
 /// Options that allow special files and do not wait for the disk.
 fn quickly() -> CommitOptions {
-    CommitOptions { special: SpecialFiles::Approved, durability: Durability::Kill, ..CommitOptions::default() }
+    CommitOptions {
+        special: SpecialFiles::Approved,
+        durability: Durability::Kill,
+        ..CommitOptions::default()
+    }
 }
 
 fn lines(changes: &ChangeSet) -> Vec<String> {
@@ -218,7 +226,9 @@ fn assert_same(what: &str, found: &Tree, expected: &Tree) {
     let wrong: Vec<String> = paths
         .into_iter()
         .filter(|path| found.get(*path) != expected.get(*path))
-        .map(|path| format!("{}: {:?}, not {:?}", path.display(), brief(found.get(path)), brief(expected.get(path))))
+        .map(|path| {
+            format!("{}: {:?}, not {:?}", path.display(), brief(found.get(path)), brief(expected.get(path)))
+        })
         .collect();
     assert!(wrong.is_empty(), "{what}:\n{}", wrong.join("\n"));
 }

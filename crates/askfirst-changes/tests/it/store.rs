@@ -28,7 +28,10 @@ fn commits_are_listed_and_shown_the_newest_first() {
     let first = commit(&project, "echo b > a", Replaced::OnlyHere);
     let second = commit(&project, "mkdir d; echo 1 > d/1", Replaced::Elsewhere);
     let listed: Vec<_> = project.store().list().unwrap();
-    assert_eq!(listed.iter().map(|(summary, _)| &summary.note).collect::<Vec<_>>(), [&second.note, &first.note]);
+    assert_eq!(
+        listed.iter().map(|(summary, _)| &summary.note).collect::<Vec<_>>(),
+        [&second.note, &first.note]
+    );
     assert_eq!((listed[0].0.added, listed[0].0.changed, listed[0].0.removed), (2, 0, 0));
     let shown = project.store().show(&second.id).unwrap();
     assert_eq!(shown.iter().map(|change| change.path().to_str().unwrap()).collect::<Vec<_>>(), ["d", "d/1"]);

@@ -11,7 +11,8 @@ use askfirst_changes::{
 
 use super::{Project, conflicts, open, quickly};
 
-const START: &str = "mkdir -p dir/sub other; echo a > a; echo b > b; echo x > dir/x; echo y > dir/sub/y; echo o > other/o";
+const START: &str =
+    "mkdir -p dir/sub other; echo a > a; echo b > b; echo x > dir/x; echo y > dir/sub/y; echo o > other/o";
 
 /// Rehearses `script`, lets `meanwhile` happen, and expects a conflict at these paths and no change by the commit.
 fn meets_conflict(script: &str, meanwhile: impl Fn(&Project, PathBuf), expected: &[&str]) {
@@ -39,7 +40,9 @@ fn editor_that_saves_before_the_commit_is_a_conflict() {
 
 #[test]
 fn rewrite_with_the_old_size_and_time_is_a_conflict() {
-    let sly = |project: &Project, _| project.direct("touch -r a ../t; printf 'z\\n' | dd of=a conv=notrunc; touch -r ../t a");
+    let sly = |project: &Project, _| {
+        project.direct("touch -r a ../t; printf 'z\\n' | dd of=a conv=notrunc; touch -r ../t a")
+    };
     meets_conflict("echo n > a", sly, &["a"]);
 }
 
@@ -69,7 +72,8 @@ fn folder_swapped_for_a_link_is_a_conflict() {
 
 #[test]
 fn layer_altered_while_the_person_thinks_is_a_conflict() {
-    let write = |path: &'static str| move |_: &Project, upper: PathBuf| fs::write(upper.join(path), "evil").unwrap();
+    let write =
+        |path: &'static str| move |_: &Project, upper: PathBuf| fs::write(upper.join(path), "evil").unwrap();
     meets_conflict("echo n > a", write("a"), &["a"]);
     meets_conflict("mkdir new; echo n > new/n", write("new/n"), &["new/n"]);
     meets_conflict("mkdir new; echo n > new/n", write("new/z"), &["new"]);
@@ -187,7 +191,11 @@ fn editor_that_saves_during_commits_loses_nothing() {
 
 fn walk(folder: &std::path::Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![fs::read_to_string(path).unwrap_or_default()] }).collect()
+    entries
+        .flat_map(|path| {
+            if path.is_dir() { walk(&path) } else { vec![fs::read_to_string(path).unwrap_or_default()] }
+        })
+        .collect()
 }
 
 #[test]
@@ -285,7 +293,10 @@ fn marks_of_overlayfs_do_not_reach_the_root() {
             waiting.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
         }
     }
-    assert_eq!(fs::metadata(project.file("b")).unwrap().permissions(), std::os::unix::fs::PermissionsExt::from_mode(0o100444));
+    assert_eq!(
+        fs::metadata(project.file("b")).unwrap().permissions(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o100444)
+    );
 }
 
 #[test]

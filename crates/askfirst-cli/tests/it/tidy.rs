@@ -11,9 +11,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates, each with the crates that it may depend on.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
+    ("askfirst-changes", &[]),
     ("askfirst", &["askfirst-macros"]),
     ("askfirst-shell", &["askfirst"]),
     ("askfirst-config", &["askfirst", "askfirst-shell"]),
