@@ -191,6 +191,11 @@ impl Sides {
         swap(path, public, private, from, to)?;
         if from.is_some() && !is_as_expected(rows, operation, private, from)? {
             swap(path, public, private, to, from)?;
+            let kept = inode(beneath::stat(private.0, private.1).map_err(failed("inspect", path))?);
+            if to.is_some() && kept != wanted(to) {
+                // Someone saved between the two swaps: the root gets that version, not the one before it.
+                beneath::exchange(public, private).map_err(failed("rename", path))?;
+            }
             return Err(conflict(path));
         }
         Ok(())

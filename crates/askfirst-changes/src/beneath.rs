@@ -7,7 +7,9 @@ use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat, StatxFlags, XattrFlags};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, ResolveFlags, Stat, StatxFlags, XattrFlags,
+};
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
@@ -59,8 +61,11 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> Result<Option<Stat>, Errno
     }
 }
 
+/// A name in a folder, and whether it is surely a regular file's.
+pub(crate) type NameInFolder = (Vec<u8>, bool);
+
 /// Returns the names in a folder in order. Stops after more than `limit` names.
-pub(crate) fn names(folder: BorrowedFd<'_>, limit: usize) -> Result<Vec<Vec<u8>>, Errno> {
+pub(crate) fn typed_names(folder: BorrowedFd<'_>, limit: usize) -> Result<Vec<NameInFolder>, Errno> {
     let mut buffer = [MaybeUninit::<u8>::uninit(); 16384];
     let mut found = Vec::new();
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
@@ -69,7 +74,7 @@ pub(crate) fn names(folder: BorrowedFd<'_>, limit: usize) -> Result<Vec<Vec<u8>>
         let entry = entry?;
         let name = entry.file_name().to_bytes();
         if name != b"." && name != b".." {
-            found.push(name.to_vec());
+            found.push((name.to_vec(), entry.file_type() == FileType::RegularFile));
         }
         if found.len() > limit {
             break;
@@ -77,6 +82,11 @@ pub(crate) fn names(folder: BorrowedFd<'_>, limit: usize) -> Result<Vec<Vec<u8>>
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// Returns all names in a folder in order.
+pub(crate) fn names(folder: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>, Errno> {
+    Ok(typed_names(folder, usize::MAX)?.into_iter().map(|(name, _)| name).collect())
 }
 
 /// Splits a path into its folder and its name.
@@ -274,7 +284,7 @@ pub(crate) fn remove_tree(parent: &OwnedFd, name: &[u8]) -> Result<(), Errno> {
     let mut moved = 0_u64;
     while let Some(next) = waiting.pop() {
         let folder = if next.is_empty() { open_folder(&top, b"")? } else { open_writable(&top, &next)? };
-        for inner in names(folder.as_fd(), usize::MAX)? {
+        for inner in names(folder.as_fd())? {
             match remove(&folder, &inner, AtFlags::empty()) {
                 Err(Errno::ISDIR | Errno::PERM) => {}
                 done => {

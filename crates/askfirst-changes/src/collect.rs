@@ -2,12 +2,15 @@
 //!
 //! The view must be unmounted and its processes must have ended, because a live process could still write.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use crate::beneath::{self, MAX_PATH};
+use crate::beneath::{self, MAX_PATH, NameInFolder};
 use crate::change::{Carrier, Change, ChangeSet, RootId};
 use crate::error::{ChangeError, TooLarge, failed};
 use crate::marks::{Marks, is_whiteout_device};
@@ -117,7 +120,7 @@ impl Walk {
     ) -> Result<(), ChangeError> {
         self.path = path.to_vec();
         let side = |walk: &mut Self, side: Option<(&OwnedFd, &[u8])>| match side {
-            Some((folder, name)) => walk.see(folder, name),
+            Some((folder, name)) => walk.see(folder, name, false),
             None => Ok(None),
         };
         let (before, after) = (side(self, lower)?, side(self, upper)?);
@@ -149,10 +152,10 @@ impl Walk {
         has_empty_whiteouts: bool,
         depth: usize,
     ) -> Result<(), ChangeError> {
-        for name in self.names(Some(upper))? {
+        for (name, is_file) in self.names(Some(upper))? {
             let length = self.enter(&name, depth)?;
-            let before = lower.map_or(Ok(None), |lower| self.see(lower, &name))?;
-            let after = self.see(upper, &name)?;
+            let before = lower.map_or(Ok(None), |lower| self.see(lower, &name, false))?;
+            let after = self.see(upper, &name, is_file)?;
             let after =
                 after.filter(|seen| !(seen.marks.is_whiteout && has_empty_whiteouts || seen.marks.is_device));
             self.compare(before, after, depth)?;
@@ -175,6 +178,12 @@ impl Walk {
             self.push(before.as_ref(), after.as_ref(), Carrier::Merged);
             return self.merge(Some(lower), upper, new.marks.has_empty_whiteouts, depth + 1);
         }
+        let is_folder = |seen: &Option<Seen>| seen.as_ref().is_some_and(|seen| seen.object.is_folder());
+        let is_opaque = after.as_ref().is_some_and(|new| new.marks.is_opaque);
+        if is_folder(&before) && is_folder(&after) && !is_opaque {
+            let path = PathBuf::from(OsStr::from_bytes(&self.path));
+            return Err(ChangeError::Unsupported { path, reason: "the folder cannot be read" });
+        }
         self.row(before, after, Carrier::Own, depth)
     }
 
@@ -191,12 +200,16 @@ impl Walk {
         let upper = after.and_then(|seen| seen.folder);
         let mut names = self.names(lower.as_ref())?;
         names.extend(self.names(upper.as_ref())?);
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
+        if lower.is_some() && upper.is_some() {
+            // One name may be of two kinds.
+            names.iter_mut().for_each(|(_, is_file)| *is_file = false);
+            names.sort_unstable();
+            names.dedup();
+        }
+        for (name, is_file) in names {
             let length = self.enter(&name, depth)?;
-            let before = lower.as_ref().map_or(Ok(None), |folder| self.see(folder, &name))?;
-            let after = upper.as_ref().map_or(Ok(None), |folder| self.see(folder, &name))?;
+            let before = lower.as_ref().map_or(Ok(None), |folder| self.see(folder, &name, is_file))?;
+            let after = upper.as_ref().map_or(Ok(None), |folder| self.see(folder, &name, is_file))?;
             self.row(before, after, Carrier::Above, depth + 1)?;
             self.path.truncate(length);
         }
@@ -235,16 +248,22 @@ impl Walk {
     }
 
     /// Returns the names in a folder, each of which counts.
-    fn names(&mut self, folder: Option<&OwnedFd>) -> Result<Vec<Vec<u8>>, ChangeError> {
+    fn names(&mut self, folder: Option<&OwnedFd>) -> Result<Vec<NameInFolder>, ChangeError> {
         let Some(folder) = folder else { return Ok(Vec::new()) };
-        let names = beneath::names(folder.as_fd(), self.left.files).map_err(self.fault("list"))?;
+        let names = beneath::typed_names(folder.as_fd(), self.left.files).map_err(self.fault("list"))?;
         let left = self.left.files.checked_sub(names.len()).ok_or(TooLarge::Files(self.limits.files))?;
         self.left.files = left;
         Ok(names)
     }
 
-    /// Reads one object.
-    fn see(&mut self, folder: &OwnedFd, name: &[u8]) -> Result<Option<Seen>, ChangeError> {
+    /// Reads one object. A name that is known to be a file's is opened without a look at it first.
+    fn see(&mut self, folder: &OwnedFd, name: &[u8], is_file: bool) -> Result<Option<Seen>, ChangeError> {
+        if is_file
+            && self.depth == Depth::Content
+            && let Ok(file) = beneath::open_file(folder, name)
+        {
+            return self.see_open_file(&file).map(Some);
+        }
         let Some(stat) = beneath::stat(folder, name).map_err(self.fault("inspect"))? else { return Ok(None) };
         let mut seen = Seen { object: Object::new(&stat), folder: None, marks: Marks::default() };
         match seen.object.kind {
@@ -273,23 +292,27 @@ impl Walk {
     }
 
     fn see_file(&mut self, folder: &OwnedFd, name: &[u8], mut seen: Seen) -> Result<Seen, ChangeError> {
-        let file = match beneath::open_file(folder, name) {
-            Ok(file) => file,
+        match beneath::open_file(folder, name) {
+            Ok(file) => self.see_open_file(&file),
             Err(Errno::ACCESS | Errno::PERM) => {
                 seen.object.is_unreadable = true;
-                return Ok(seen);
+                Ok(seen)
             }
-            Err(error) => return Err(self.fault("open")(error)),
-        };
-        seen.object = Object::new(&rustix::fs::fstat(&file).map_err(self.fault("inspect"))?);
-        if seen.object.kind != ObjectKind::File {
+            Err(error) => Err(self.fault("open")(error)),
+        }
+    }
+
+    fn see_open_file(&mut self, file: &OwnedFd) -> Result<Seen, ChangeError> {
+        let mut object = Object::new(&rustix::fs::fstat(file).map_err(self.fault("inspect"))?);
+        if object.kind != ObjectKind::File {
+            // Something else has taken its place since the folder was listed.
             return Err(self.fault("read")(Errno::AGAIN));
         }
-        let left = self.left.bytes.checked_sub(seen.object.size).ok_or(TooLarge::Bytes(self.limits.bytes))?;
+        let left = self.left.bytes.checked_sub(object.size).ok_or(TooLarge::Bytes(self.limits.bytes))?;
         self.left.bytes = left;
-        seen.marks = Marks::read(file.as_fd(), &mut seen.object).map_err(self.fault("inspect"))?;
-        seen.object.digest = Some(self.digest(file.as_fd(), seen.object.size)?);
-        Ok(seen)
+        let marks = Marks::read(file.as_fd(), &mut object).map_err(self.fault("inspect"))?;
+        object.digest = Some(self.digest(file.as_fd(), object.size)?);
+        Ok(Seen { object, folder: None, marks })
     }
 
     /// Reads as much of a file as it contained when it was inspected.

@@ -204,7 +204,7 @@ impl<'a> Copier<'a> {
     fn copy_folder(&mut self, from: Spot<'_>, to: Spot<'_>, whole: &[u8], stat: &Stat) -> Result<(), Errno> {
         let source = beneath::open_folder(from.0, from.1)?;
         let target = beneath::make_folder(to.0, to.1)?;
-        for name in beneath::names(source.as_fd(), usize::MAX)? {
+        for name in beneath::names(source.as_fd())? {
             let whole = [whole, b"/", &name].concat();
             self.copy_tree((&source, &name), (&target, &name), &whole)?;
         }

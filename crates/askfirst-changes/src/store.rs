@@ -18,6 +18,9 @@ pub(crate) const DROPPED: &str = "dropped-";
 /// A file in the commit folder that names the root as long as copies may be beneath it.
 const STAGED: &[u8] = b"staged";
 
+/// How often to make another commit folder if a recovery drops it.
+const TRIES: usize = 100;
+
 /// The state folder of all roots.
 #[derive(Debug)]
 pub struct ChangeStore {
@@ -58,19 +61,23 @@ impl ChangeStore {
     pub fn begin(&self, root: impl AsFd) -> Result<PendingCommit<'_>, ChangeError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut number = u64::try_from(now.as_millis()).unwrap_or(0);
+        let mut tried = 0;
         loop {
             let id = format!("{number:012x}");
-            match beneath::make_folder(&self.commits, id.as_bytes()) {
+            let made = beneath::make_folder(&self.commits, id.as_bytes());
+            // A recovery in another process may drop the folder before it is locked.
+            let is_gone = || beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none());
+            match made {
                 Ok(folder) => match PendingCommit::new(self, id.clone(), folder, root.as_fd()) {
-                    // A recovery in another process may drop the folder before it is locked.
-                    Err(_)
-                        if beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none()) => {
-                    }
+                    Err(_) if is_gone() && tried < TRIES => {}
                     made => return made,
                 },
-                Err(Errno::EXIST) => number += 1,
+                Err(Errno::EXIST) => {}
+                Err(Errno::NOENT) if tried < TRIES => {}
                 Err(error) => return Err(failed("make", id.as_bytes())(error)),
             }
+            number += 1;
+            tried += 1;
         }
     }
 
@@ -112,7 +119,7 @@ impl ChangeStore {
 
     /// Returns the names in the store: ids, and folders that are being removed.
     pub(crate) fn names(&self) -> Result<Vec<String>, ChangeError> {
-        let names = beneath::names(self.commits.as_fd(), usize::MAX).map_err(failed("list", b"commits"))?;
+        let names = beneath::names(self.commits.as_fd()).map_err(failed("list", b"commits"))?;
         Ok(names.into_iter().filter_map(|name| String::from_utf8(name).ok()).collect())
     }
 

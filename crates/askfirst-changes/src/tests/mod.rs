@@ -1,5 +1,6 @@
 //! Tests inside the crate: faults at each change of the disk.
 
+mod editor;
 mod fault;
 mod full;
 mod kill;

@@ -88,6 +88,14 @@ fn unreadable_file() {
     let project = Project::new("echo a > a; chmod 000 a; echo b > b");
     let expected = ["Removed a Unreadable", "Added n Unreadable"];
     assert_eq!(project.effects("rm -f a; echo n > n; chmod 000 n"), expected);
+    // The content of such a folder is unknown, so nothing may take its place.
+    let project = Project::new("mkdir d; echo 1 > d/1; chmod 300 d");
+    let store = project.store();
+    let pending = store.begin(project.open_root()).unwrap();
+    project.rehearse(&pending, "echo 2 > d/2");
+    let limits = askfirst_changes::CollectLimits::default();
+    let error = askfirst_changes::collect(project.open_root(), pending.upper(), &limits).unwrap_err();
+    assert_eq!(error.to_string(), "cannot commit `d`: the folder cannot be read");
 }
 
 #[test]

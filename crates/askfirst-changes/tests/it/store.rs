@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use askfirst_changes::{ChangeError, CommitOptions, CommitSummary, KeepLimits, RecoveredCommit, Replaced};
@@ -150,4 +151,48 @@ fn invalid_journal_is_reported_and_kept() {
     let report = project.store().recover(|_| Some(project.open_root())).unwrap();
     assert!(matches!(report[..], [(_, RecoveredCommit::Failed(ChangeError::Journal(_)))]), "{report:?}");
     assert!(folder.join("old/0").exists());
+}
+
+#[test]
+fn prune_and_recovery_beside_commits_harm_nothing() {
+    let project = Project::new("echo 0 > a; echo 0 > b");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let store = project.store();
+                while !stop.load(Ordering::Relaxed) {
+                    store.recover(|_| Some(project.open_root())).unwrap();
+                    let _ =
+                        store.prune(&KeepLimits { commits: 1, ..KeepLimits::default() }, SystemTime::now());
+                }
+            });
+        }
+        let _stopped = Stopped(&stop);
+        let store = project.store();
+        for turn in 1..60 {
+            let before = project.tree();
+            let pending = store.begin(project.open_root()).unwrap();
+            let upper = project.path("state/commits").join(pending.id()).join("upper");
+            fs::write(upper.join("a"), format!("{turn}")).unwrap();
+            fs::write(upper.join(format!("n{turn}")), "new").unwrap();
+            let changes = project.collect(&pending);
+            let options = CommitOptions { replaced: Replaced::Elsewhere, ..quickly() };
+            pending.commit(project.open_root(), pending.upper(), &changes, &options).unwrap();
+            assert_eq!(project.read("a"), format!("{turn}"));
+            // Another thread may hold the commit, or may have dropped it.
+            if store.undo(pending.id(), project.open_root()).is_ok() {
+                assert_eq!(project.tree(), before);
+            }
+        }
+    });
+}
+
+/// Stops the other threads, also when an assertion fails.
+struct Stopped<'a>(&'a AtomicBool);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
