@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use crate::beneath;
+use crate::beneath::{self, Spot};
 use crate::change::{Carrier, Change};
 use crate::collect::{Depth, Walk};
 use crate::error::{ChangeError, failed};
@@ -18,12 +18,12 @@ use crate::object::{Object, Timestamp};
 use crate::operation::{Action, Direction, Operation};
 
 /// A folder, and the folder beneath it that was opened last.
-pub(crate) struct Tree {
+pub(crate) struct TopFolder {
     pub(crate) top: OwnedFd,
     last: Option<(Vec<u8>, OwnedFd)>,
 }
 
-impl Tree {
+impl TopFolder {
     pub(crate) fn new(top: OwnedFd) -> Self {
         Self { top, last: None }
     }
@@ -46,9 +46,9 @@ impl Tree {
 /// The objects that are not in the root: first the new ones, later the replaced ones.
 pub(crate) struct Private {
     /// The upper layer, or a folder with a number for each copied object.
-    pub(crate) new: Tree,
+    pub(crate) new: TopFolder,
     /// Removed objects, by the number of their operation.
-    pub(crate) old: Tree,
+    pub(crate) old: TopFolder,
     pub(crate) is_copied: bool,
 }
 
@@ -87,7 +87,7 @@ impl Private {
 
 /// Both sides of a commit.
 pub(crate) struct Sides {
-    pub(crate) root: Tree,
+    pub(crate) root: TopFolder,
     pub(crate) private: Private,
 }
 
@@ -236,8 +236,6 @@ fn set_mode(path: &[u8], object: &OwnedFd, wanted: u32, known: &[u32]) -> Result
     }
     beneath::set_mode(object, wanted).map_err(failed("set the permissions of", path))
 }
-
-type Spot<'a> = (&'a OwnedFd, &'a [u8]);
 
 /// A rename of a folder writes its `..`, for which an ordinary user needs write access to it.
 fn is_protected(object: Option<&Object>) -> bool {

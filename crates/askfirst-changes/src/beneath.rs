@@ -61,6 +61,9 @@ pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> Result<Option<Stat>, Errno
     }
 }
 
+/// An open folder and a name in it.
+pub(crate) type Spot<'a> = (&'a OwnedFd, &'a [u8]);
+
 /// A name in a folder, and whether it is surely a regular file's.
 pub(crate) type NameInFolder = (Vec<u8>, bool);
 
@@ -172,13 +175,13 @@ pub(crate) fn attribute(object: impl AsFd, name: &[u8]) -> Result<Vec<u8>, Errno
 }
 
 /// Renames to a name that does not exist yet.
-pub(crate) fn rename_new(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8])) -> Result<(), Errno> {
+pub(crate) fn rename_new(from: Spot<'_>, to: Spot<'_>) -> Result<(), Errno> {
     step()?;
     rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE)
 }
 
 /// Exchanges two objects in one step.
-pub(crate) fn exchange(one: (&OwnedFd, &[u8]), other: (&OwnedFd, &[u8])) -> Result<(), Errno> {
+pub(crate) fn exchange(one: Spot<'_>, other: Spot<'_>) -> Result<(), Errno> {
     step()?;
     rustix::fs::renameat_with(one.0, one.1, other.0, other.1, RenameFlags::EXCHANGE)
 }

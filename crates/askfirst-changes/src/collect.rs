@@ -19,6 +19,9 @@ use crate::object::{Digest, Object, ObjectKind};
 /// The path of the root itself.
 pub(crate) const TOP: &[u8] = b".";
 
+/// The deepest folders that any limit allows: the walk calls itself for each.
+const MAX_DEPTH: usize = 256;
+
 /// How many bytes to read at a time.
 const BUFFER: usize = 128 * 1024;
 
@@ -27,7 +30,7 @@ const BUFFER: usize = 128 * 1024;
 pub struct CollectLimits {
     /// Files, folders and links on both sides together.
     pub files: usize,
-    /// Folders within folders.
+    /// Folders within folders; at most 256.
     pub depth: usize,
     /// Bytes of content on both sides together, holes included.
     pub bytes: u64,
@@ -89,6 +92,7 @@ pub(crate) struct Walk {
 
 impl Walk {
     pub(crate) fn new(limits: CollectLimits) -> Self {
+        let limits = CollectLimits { depth: limits.depth.min(MAX_DEPTH), ..limits };
         Self {
             left: limits,
             limits,
@@ -102,7 +106,7 @@ impl Walk {
 
     /// A walk for checks, with the limits of a set that was already collected.
     pub(crate) fn unlimited(depth: Depth) -> Self {
-        let limits = CollectLimits { files: usize::MAX, depth: 4096, bytes: u64::MAX };
+        let limits = CollectLimits { files: usize::MAX, depth: MAX_DEPTH, bytes: u64::MAX };
         Self { depth, ..Self::new(limits) }
     }
 
@@ -262,7 +266,8 @@ impl Walk {
             && self.depth == Depth::Content
             && let Ok(file) = beneath::open_file(folder, name)
         {
-            return self.see_open_file(&file).map(Some);
+            let stat = rustix::fs::fstat(&file).map_err(self.fault("inspect"))?;
+            return self.see_open_file(&file, Object::new(&stat)).map(Some);
         }
         let Some(stat) = beneath::stat(folder, name).map_err(self.fault("inspect"))? else { return Ok(None) };
         let mut seen = Seen { object: Object::new(&stat), folder: None, marks: Marks::default() };
@@ -293,7 +298,8 @@ impl Walk {
 
     fn see_file(&mut self, folder: &OwnedFd, name: &[u8], mut seen: Seen) -> Result<Seen, ChangeError> {
         match beneath::open_file(folder, name) {
-            Ok(file) => self.see_open_file(&file),
+            // If another file has taken the place since the look at it, the commit will see another inode.
+            Ok(file) => self.see_open_file(&file, seen.object),
             Err(Errno::ACCESS | Errno::PERM) => {
                 seen.object.is_unreadable = true;
                 Ok(seen)
@@ -302,8 +308,7 @@ impl Walk {
         }
     }
 
-    fn see_open_file(&mut self, file: &OwnedFd) -> Result<Seen, ChangeError> {
-        let mut object = Object::new(&rustix::fs::fstat(file).map_err(self.fault("inspect"))?);
+    fn see_open_file(&mut self, file: &OwnedFd, mut object: Object) -> Result<Seen, ChangeError> {
         if object.kind != ObjectKind::File {
             // Something else has taken its place since the folder was listed.
             return Err(self.fault("read")(Errno::AGAIN));

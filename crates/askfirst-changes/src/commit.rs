@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use rustix::fs::fstat;
 
-use crate::apply::{Private, Sides, Tree};
+use crate::apply::{Private, Sides, TopFolder};
 use crate::beneath;
 use crate::change::ChangeSet;
 use crate::collect::root_id;
@@ -87,9 +87,9 @@ impl PendingCommit<'_> {
         let operations = operation::plan(&root, &rows)?;
         let top = beneath::open_folder(&root, b"").map_err(failed("open", b"."))?;
         let layer = beneath::open_folder(&upper, b"").map_err(failed("open", b"upper"))?;
-        let old = Tree::new(self.commit.inner("old")?);
-        let private = Private { new: Tree::new(layer), old, is_copied: false };
-        let mut sides = Sides { root: Tree::new(top), private };
+        let old = TopFolder::new(self.commit.inner("old")?);
+        let private = Private { new: TopFolder::new(layer), old, is_copied: false };
+        let mut sides = Sides { root: TopFolder::new(top), private };
         let exactly = (Match::Untouched, Match::Untouched);
         verify(&mut sides, &rows, &operations, Direction::Forward, exactly)?;
         if is_copied {

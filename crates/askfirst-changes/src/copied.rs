@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, SeekFrom, Stat, Uid};
 use rustix::io::Errno;
 
-use crate::apply::{Private, Sides, Tree, conflict};
-use crate::beneath;
+use crate::apply::{Private, Sides, TopFolder, conflict};
+use crate::beneath::{self, Spot};
 use crate::change::{Carrier, Change};
 use crate::collect::{Depth, Walk, root_id};
 use crate::error::{ChangeError, failed};
@@ -34,7 +34,7 @@ pub(crate) fn stage_commit(
     rows: &mut [Change],
     operations: &[Operation],
 ) -> Result<(), ChangeError> {
-    let stage = Stage::make(commit, &sides.root.top)?;
+    let stage = CopyStage::make(commit, &sides.root.top)?;
     let kept = fresh(&commit.folder, BEFORE)?;
     let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&kept));
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
@@ -59,11 +59,12 @@ pub(crate) fn stage_turn(
     let open = || beneath::open_folder(root, b"").map_err(failed("open", b"."));
     let kept = |name| beneath::open_folder(&commit.folder, name).map_err(failed("open", name));
     let source = if direction == Direction::Forward { AFTER } else { BEFORE };
-    let private = Private { new: Tree::new(kept(source)?), old: Tree::new(kept(source)?), is_copied: true };
-    let mut sides = Sides { root: Tree::new(open()?), private };
+    let private =
+        Private { new: TopFolder::new(kept(source)?), old: TopFolder::new(kept(source)?), is_copied: true };
+    let mut sides = Sides { root: TopFolder::new(open()?), private };
     let same = (Match::Version, Match::Copy);
     verify(&mut sides, &journal.rows, &journal.operations, direction, same)?;
-    let stage = Stage::make(commit, root)?;
+    let stage = CopyStage::make(commit, root)?;
     let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&stage.old));
     for (number, operation) in
         journal.operations.iter().enumerate().filter(|(_, operation)| !operation.stays())
@@ -80,7 +81,11 @@ pub(crate) fn stage_turn(
 }
 
 /// Copies what an undo takes away, so that it can be undone too.
-fn keep_after(commit: &CommitFolder, root: &mut Tree, operations: &[Operation]) -> Result<(), ChangeError> {
+fn keep_after(
+    commit: &CommitFolder,
+    root: &mut TopFolder,
+    operations: &[Operation],
+) -> Result<(), ChangeError> {
     let temporary = b"after.tmp";
     let folder = fresh(&commit.folder, temporary)?;
     let mut copier = Copier::new(&folder);
@@ -104,12 +109,12 @@ fn fresh(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, ChangeError> {
 }
 
 /// A folder beneath the root that holds copies until they move into place.
-struct Stage {
+struct CopyStage {
     new: OwnedFd,
     old: OwnedFd,
 }
 
-impl Stage {
+impl CopyStage {
     fn make(commit: &CommitFolder, root: &OwnedFd) -> Result<Self, ChangeError> {
         commit.note_stage(root_id(root)?)?;
         let stage = fresh(root, &commit.stage_name())?;
@@ -152,8 +157,6 @@ struct Copier<'a> {
     links: HashMap<u64, Vec<u8>>,
     buffer: Vec<u8>,
 }
-
-type Spot<'a> = (&'a OwnedFd, &'a [u8]);
 
 impl<'a> Copier<'a> {
     fn new(target: &'a OwnedFd) -> Self {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::apply::{Private, Sides, Tree};
+use crate::apply::{Private, Sides, TopFolder};
 use crate::beneath;
 use crate::change::RootId;
 use crate::error::{ChangeError, failed};
@@ -204,12 +204,12 @@ impl CommitFolder {
             let stage = beneath::make_or_open_folder(root, &name).map_err(fault())?;
             let new = beneath::make_or_open_folder(&stage, b"new").map_err(fault())?;
             let old = beneath::make_or_open_folder(&stage, b"old").map_err(fault())?;
-            Private { new: Tree::new(new), old: Tree::new(old), is_copied: true }
+            Private { new: TopFolder::new(new), old: TopFolder::new(old), is_copied: true }
         } else {
             let (new, old) = (self.inner("upper")?, self.inner("old")?);
-            Private { new: Tree::new(new), old: Tree::new(old), is_copied: false }
+            Private { new: TopFolder::new(new), old: TopFolder::new(old), is_copied: false }
         };
-        Ok(Sides { root: Tree::new(top), private })
+        Ok(Sides { root: TopFolder::new(top), private })
     }
 }
 
