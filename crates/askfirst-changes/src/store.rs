@@ -268,8 +268,12 @@ impl<'a> PendingCommit<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be removed. The next recovery tries again.
+    /// Fails if a file cannot be removed: the next recovery tries again. Fails if the view was committed: only
+    /// [`ChangeStore::prune`] drops what can be undone.
     pub fn discard(self) -> Result<(), ChangeError> {
-        self.store.drop_commit(&self.commit)
+        match self.commit.state()? {
+            Some(state) => Err(ChangeError::WrongState { id: self.commit.id.clone(), state: state.as_str() }),
+            None => self.store.drop_commit(&self.commit),
+        }
     }
 }

@@ -42,6 +42,20 @@ fn commits_are_listed_and_shown_the_newest_first() {
 }
 
 #[test]
+fn committed_view_cannot_be_discarded() {
+    let project = Project::new("echo a > a");
+    let store = project.store();
+    let pending = store.begin(project.open_root()).unwrap();
+    project.rehearse(&pending, "rm a");
+    let changes = project.collect(&pending);
+    project.try_commit(&pending, &changes).unwrap();
+    let id = pending.id().to_owned();
+    assert!(matches!(pending.discard().unwrap_err(), ChangeError::WrongState { state: "done", .. }));
+    project.undo(&id);
+    assert_eq!(project.read("a"), "a\n");
+}
+
+#[test]
 fn only_the_owner_can_enter_the_store() {
     let project = Project::new("true");
     project.store();
