@@ -105,6 +105,10 @@ fn on_a_small_disk(ballast: u64, copied: bool) -> bool {
 #[test]
 #[ignore = "started by other tests as a process of its own"]
 fn does_what_another_test_tells_it() {
+    if let Ok(place) = std::env::var("ASKFIRST_OVERLAY") {
+        on_an_overlay(&PathBuf::from(place));
+        return;
+    }
     for copied in [false, true] {
         let done: Vec<bool> = (0..60).map(|pages| on_a_small_disk(pages * 4096, copied)).collect();
         assert!(done.contains(&false) && done.contains(&true), "{copied}: {done:?}");
@@ -112,18 +116,83 @@ fn does_what_another_test_tells_it() {
     println!("said: 120 disks");
 }
 
-#[test]
-fn full_tmpfs_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+/// Starts this test program in a namespace, after the commands of `setup`.
+fn again_in_namespace(setup: &str) -> String {
+    let program = std::env::current_exe().unwrap();
     let script = format!(
-        "mount -t tmpfs -o size=1m tmpfs '{disk}'; ASKFIRST_DISK='{disk}' exec '{program}' --exact --ignored --nocapture \
-         copies::does_what_another_test_tells_it",
-        disk = folder.path().display(),
-        program = std::env::current_exe().unwrap().display()
+        "{setup} exec '{}' --exact --ignored --nocapture copies::does_what_another_test_tells_it",
+        program.display()
     );
     let output = super::in_namespace(&script);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && text.contains("said: 120 disks"), "{text}{output:?}");
+    assert!(output.status.success(), "{text}{output:?}");
+    text
+}
+
+/// Commits to a root that is itself an overlay, as in a container, from a layer on a tmpfs.
+fn on_an_overlay(place: &std::path::Path) {
+    let (root, upper) = (place.join("root"), place.join("tmp/upper"));
+    let store = askfirst_changes::ChangeStore::open(open(&place.join("tmp/state"))).unwrap();
+    let commit = |fill: &dyn Fn()| {
+        let _ = fs::remove_dir_all(&upper);
+        fs::create_dir(&upper).unwrap();
+        fs::set_permissions(&upper, fs::metadata(&root).unwrap().permissions()).unwrap();
+        fill();
+        let pending = store.begin(open(&root)).unwrap();
+        let changes = collect(open(&root), open(&upper), &CollectLimits::default()).unwrap();
+        let done = pending.commit(open(&root), open(&upper), &changes, &quickly());
+        done.map(|_| pending.id().to_owned())
+    };
+    let whiteout = |name: &str| {
+        let mode = rustix::fs::Mode::empty();
+        let device = rustix::fs::FileType::CharacterDevice;
+        rustix::fs::mknodat(rustix::fs::CWD, upper.join(name), device, mode, 0).unwrap();
+    };
+    let before = tree(&root);
+    let id = commit(&|| {
+        fs::write(upper.join("a"), "new").unwrap();
+        whiteout("b");
+        fs::create_dir(upper.join("new")).unwrap();
+        fs::write(upper.join("new/n"), "new").unwrap();
+    });
+    let after = tree(&root);
+    assert_eq!(fs::read_to_string(root.join("new/n")).unwrap(), "new");
+    assert!(!root.join("b").exists());
+    let id = id.unwrap();
+    store.undo(&id, open(&root)).unwrap();
+    assert_same("undo", &tree(&root), &before);
+    store.redo(&id, open(&root)).unwrap();
+    assert_same("redo", &tree(&root), &after);
+    // The lower layer's folder cannot be renamed, so nothing of this commit stays.
+    let error = commit(&|| {
+        fs::write(upper.join("a"), "newer").unwrap();
+        whiteout("dir");
+    });
+    assert!(error.unwrap_err().to_string().contains("rename `dir`"));
+    assert_same("refused", &tree(&root), &after);
+    println!("said: overlay");
+}
+
+#[test]
+fn root_that_is_an_overlay_is_committed_by_copy() {
+    let project = Project::new(START);
+    let place = project.path("place");
+    let setup = format!(
+        "mkdir -p '{0}/tmp' '{0}/root' && mount -t tmpfs tmpfs '{0}/tmp' && mkdir '{0}/tmp/up' '{0}/tmp/work' '{0}/tmp/state' \
+         && mount -t overlay overlay -o 'lowerdir={1},upperdir={0}/tmp/up,workdir={0}/tmp/work,userxattr' '{0}/root' \
+         && export ASKFIRST_OVERLAY='{0}';",
+        place.display(),
+        project.root().display()
+    );
+    assert!(again_in_namespace(&setup).contains("said: overlay"));
+}
+
+#[test]
+fn full_tmpfs_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().display();
+    let setup = format!("mount -t tmpfs -o size=1m tmpfs '{disk}'; export ASKFIRST_DISK='{disk}';");
+    assert!(again_in_namespace(&setup).contains("said: 120 disks"));
 }
 
 #[test]
