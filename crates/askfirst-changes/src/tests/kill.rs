@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::fault::{self, Fault};
-use super::scene::{Layer, Listing, Scene, quick_folder, timeless};
+use super::scene::{Layer, Listing, QuickFolder, Scene, make_removable, quick_folder, timeless};
 
 const JOB: &str = "ASKFIRST_CHANGES_JOB";
 const PLACE: &str = "ASKFIRST_CHANGES_PLACE";
@@ -60,7 +60,7 @@ fn does_what_another_test_tells_it() {
 
 /// A scene, and its tree before and after a commit.
 struct Story {
-    folder: tempfile::TempDir,
+    folder: QuickFolder,
     old: Listing,
     new: Listing,
 }
@@ -128,6 +128,7 @@ fn kill_everywhere(layer: Layer, word: &str, kills: usize) {
                 assert!(tree == *after, "again after {what}: {}", difference(&tree, after));
             }
         }
+        make_removable(&scene.0);
         std::fs::remove_dir_all(&scene.0).unwrap();
         number += 1;
     }

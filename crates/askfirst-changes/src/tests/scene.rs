@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 
@@ -28,8 +29,27 @@ pub(super) enum Layer {
 }
 
 /// A folder in memory if possible: a killed process loses nothing that a slow disk would keep.
-pub(super) fn quick_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+pub(super) fn quick_folder() -> QuickFolder {
+    QuickFolder(tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap()))
+}
+
+/// A temporary folder that an ordinary user can remove, whatever the permissions in it.
+pub(super) struct QuickFolder(tempfile::TempDir);
+
+impl QuickFolder {
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for QuickFolder {
+    fn drop(&mut self) {
+        make_removable(self.path());
+    }
+}
+
+pub(super) fn make_removable(folder: &Path) {
+    let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(folder).status();
 }
 
 /// A folder with a root, a state folder and an upper layer elsewhere.
