@@ -69,7 +69,7 @@ impl Plan {
         let root = view.roots.all.get(location.root)?;
         let name = &root.name;
         let needs = match self.approval {
-            Approval::None | Approval::Deny | Approval::Required => "approval",
+            Approval::None | Approval::Rehearse | Approval::Deny | Approval::Required => "approval",
             Approval::OncePerSession => "approval once per session",
             Approval::Human => "a person's approval each time",
         };
@@ -293,7 +293,11 @@ impl RootView<'_> {
                 "the approval of the root `{}` is `deny`",
                 self.name(location)
             ))),
-            Approval::None | Approval::OncePerSession | Approval::Required | Approval::Human => Ok(()),
+            Approval::None
+            | Approval::Rehearse
+            | Approval::OncePerSession
+            | Approval::Required
+            | Approval::Human => Ok(()),
         }
     }
 

@@ -210,12 +210,18 @@ impl<'a> Layers<'a> {
         let floors = self.floors.iter().filter_map(|floor| deepest(floor, point));
         let speaking: Vec<&PathConfig> = std::iter::once(own).chain(floors).collect();
         let free = |approval: Approval| match access {
-            Access::WithoutAsking => approval == Approval::None,
+            Access::WithoutAsking | Access::Rehearsal => approval == Approval::None,
             Access::Standing => approval < Approval::Human,
             Access::Approved => approval != Approval::Deny,
         };
         let read = speaking.iter().all(|path| free(path.approval.read));
-        let write = speaking.iter().all(|path| path.mode == PathMode::Rw && free(path.approval.write));
+        // On a view, a write changes nothing yet. What it would change is decided later.
+        let write_is_free = |approval: Approval| match access {
+            Access::Rehearsal => approval != Approval::Deny,
+            Access::WithoutAsking | Access::Standing | Access::Approved => free(approval),
+        };
+        let write =
+            speaking.iter().all(|path| path.mode == PathMode::Rw && write_is_free(path.approval.write));
         match (read, write) {
             (false, _) => GrantLevel::None,
             (true, false) => GrantLevel::Read,

@@ -366,7 +366,7 @@ impl PendingCall {
 
     pub(crate) fn durability(&self) -> Durability {
         match self.verdict {
-            Verdict::Allow => Durability::Written,
+            Verdict::Allow | Verdict::Rehearse => Durability::Written,
             Verdict::Ask | Verdict::Deny => Durability::Synced,
         }
     }

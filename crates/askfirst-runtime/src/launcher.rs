@@ -319,14 +319,15 @@ impl SandboxLauncher {
                     | (MissingSandbox::Ask, Access::Standing | Access::Approved) => {
                         launch_plain(&self.running, spec, listener)
                     }
-                    (MissingSandbox::Ask, Access::WithoutAsking) => {
+                    (MissingSandbox::Ask, Access::WithoutAsking | Access::Rehearsal) => {
                         Err(LaunchFailed(format!("no sandbox works here, and no one was asked: {why}")))
                     }
-                    (MissingSandbox::Refuse, Access::WithoutAsking | Access::Standing | Access::Approved) => {
-                        Err(LaunchFailed(format!(
-                            "no sandbox works here, and the config requires one: {why}"
-                        )))
+                    (MissingSandbox::Accept, Access::Rehearsal) => {
+                        Err(LaunchFailed(format!("no sandbox works here, and no one was asked: {why}")))
                     }
+                    (MissingSandbox::Refuse, _) => Err(LaunchFailed(format!(
+                        "no sandbox works here, and the config requires one: {why}"
+                    ))),
                 };
             }
         };

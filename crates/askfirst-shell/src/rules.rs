@@ -156,9 +156,11 @@ impl Layer {
         let pattern = Pattern::new(&rule.words, exact);
         let index = match rule.approval {
             Approval::Deny => &mut self.denies,
-            Approval::None | Approval::OncePerSession | Approval::Required | Approval::Human => {
-                &mut self.allows
-            }
+            Approval::None
+            | Approval::Rehearse
+            | Approval::OncePerSession
+            | Approval::Required
+            | Approval::Human => &mut self.allows,
         };
         index.add(self.rules.len(), &pattern);
         self.rules.push(Rule { pattern, config: rule });

@@ -35,6 +35,8 @@ pub struct Assessment {
     pub firm: bool,
     /// Whether the call would start a process.
     pub starts_process: bool,
+    /// Whether the tool can run the call on a view and hold its changes back.
+    pub rehearses: bool,
     /// Why the owner's rules may not apply to this call, for example because the tool changed since they were
     /// written. If set, a person must answer, even if the rules allow the call.
     pub unsettled: Option<String>,
@@ -55,6 +57,7 @@ impl Assessment {
             because: Vec::new(),
             firm: false,
             starts_process: false,
+            rehearses: false,
             unsettled: None,
             facts: Vec::new(),
             risk: Risk::Low,

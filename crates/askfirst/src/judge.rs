@@ -43,6 +43,7 @@ enum Reason<'a> {
     Default(Approval, Option<&'a Because>),
     Tool(&'a View),
     BuiltIn(&'static str, &'static str),
+    NoRehearsal(Arc<str>),
     Override(String),
     Unsettled(&'a str),
 }
@@ -57,6 +58,7 @@ pub fn judge<'a>(call: &'a ApprovalContext, assessment: &'a Assessment, policy: 
     if assessment.starts_process {
         judgement.raise_without_sandbox(policy.sandbox());
     }
+    judgement.raise_without_rehearsal(policy);
     if let Some(why) = assessment.unsettled.as_deref().filter(|_| judgement.approval < Approval::Human) {
         judgement.approval = Approval::Human;
         judgement.raised.push(Reason::Unsettled(why));
@@ -141,7 +143,8 @@ fn own_view(assessment: &Assessment) -> Option<Approval> {
     match &assessment.view {
         View::Silent => None,
         View::Harmless => Some(Approval::None),
-        View::NeedsApproval(request) => Some(request.approval.max(Approval::OncePerSession)),
+        View::NeedsApproval(request) if request.approval == Approval::None => Some(Approval::OncePerSession),
+        View::NeedsApproval(request) => Some(request.approval),
         View::Blocked(_) => Some(Approval::Deny),
     }
 }
@@ -226,7 +229,22 @@ impl<'a> Judgement<'a> {
         }
     }
 
-    /// Returns the verdict: allow, ask or deny.
+    /// Asks about a call that cannot be rehearsed.
+    fn raise_without_rehearsal(&mut self, policy: &Policy) {
+        if self.approval != Approval::Rehearse {
+            return;
+        }
+        let why = match self.assessment.rehearses {
+            true => policy.rehearsal_obstacle(),
+            false => Some("this tool cannot run on a view".into()),
+        };
+        if let Some(why) = why {
+            self.approval = Approval::Required;
+            self.raised.push(Reason::NoRehearsal(why));
+        }
+    }
+
+    /// Returns the verdict: allow, rehearse, ask or deny.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::from(self.approval)
@@ -246,10 +264,12 @@ impl<'a> Judgement<'a> {
         because
     }
 
-    /// Returns the permit to run the call, if the verdict is allow. Only the first request for the permit gets it.
+    /// Returns the permit to run the call, if the verdict is allow, or to rehearse it, if the verdict is rehearse.
+    ///
+    /// Only the first request for the permit gets it.
     #[must_use]
     pub fn permit(&self) -> Option<Permit> {
-        self.take_permit().then(|| Permit::allowed(Arc::new(self.call.clone())))
+        self.take_permit(|| Arc::new(self.call.clone()))
     }
 
     /// Returns the permit to run the call, without copying the call.
@@ -257,11 +277,16 @@ impl<'a> Judgement<'a> {
     /// Like [`permit`](Self::permit), but `call` must be the same allocation that was judged; otherwise `None`.
     #[must_use]
     pub fn permit_shared(&self, call: &Arc<ApprovalContext>) -> Option<Permit> {
-        (self.is_about(call) && self.take_permit()).then(|| Permit::allowed(Arc::clone(call)))
+        if self.is_about(call) { self.take_permit(|| Arc::clone(call)) } else { None }
     }
 
-    fn take_permit(&self) -> bool {
-        self.verdict() == Verdict::Allow && !self.permit_taken.replace(true)
+    fn take_permit(&self, call: impl FnOnce() -> Arc<ApprovalContext>) -> Option<Permit> {
+        let permit: fn(Arc<ApprovalContext>) -> Permit = match self.verdict() {
+            Verdict::Allow => Permit::allowed,
+            Verdict::Rehearse => Permit::rehearsed,
+            Verdict::Ask | Verdict::Deny => return None,
+        };
+        (!self.permit_taken.replace(true)).then(|| permit(call()))
     }
 
     pub(crate) fn is_about(&self, call: &Arc<ApprovalContext>) -> bool {
@@ -345,6 +370,7 @@ impl<'a> Judgement<'a> {
             Reason::Rule(_)
             | Reason::Default(..)
             | Reason::BuiltIn(..)
+            | Reason::NoRehearsal(_)
             | Reason::Override(_)
             | Reason::Unsettled(_) => vec![first.because().to_string()],
         };
@@ -433,6 +459,7 @@ impl Reason<'_> {
                 format!("a tool of this name {text}")
             }
             Self::BuiltIn(_, text) => (*text).to_owned(),
+            Self::NoRehearsal(why) => format!("askfirst cannot rehearse this call: {why}"),
             Self::Override(_) => "the program that uses askfirst asks".to_owned(),
             Self::Unsettled(why) => (*why).to_owned(),
         }
@@ -452,6 +479,7 @@ impl Reason<'_> {
                 },
             ),
             Self::BuiltIn(rule, text) => Because::built_in(rule, *text),
+            Self::NoRehearsal(why) => Because::built_in("rehearsal", Arc::clone(why)),
             Self::Unsettled(why) => Because::built_in("unsettled", *why),
             Self::Override(text) => Because::built_in("override", text.as_str()),
         }

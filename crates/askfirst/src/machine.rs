@@ -163,7 +163,7 @@ impl Machine {
         let needs_person = match request.approval {
             Approval::Deny => return Some(ApprovalDecision::no(Cause::Policy)),
             Approval::Human => true,
-            Approval::None | Approval::OncePerSession | Approval::Required => false,
+            Approval::None | Approval::Rehearse | Approval::OncePerSession | Approval::Required => false,
         };
         match self.mode {
             Mode::Strict => {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::call::ApprovalContext;
 use crate::ports::{Access, Durability, RecordFailed, Recorder, Retention};
 use crate::record::Record;
+use crate::verdict::Verdict;
 use crate::words::Cause;
 
 /// The right to run one call, before the decision is in the audit log.
@@ -37,6 +38,16 @@ pub struct Permit {
     call: Arc<ApprovalContext>,
     basis: Option<Value>,
     cause: Cause,
+    kind: PermitKind,
+}
+
+/// What a permit allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PermitKind {
+    /// Running the call.
+    Run,
+    /// Running the call on a view. Its changes need a permit of their own.
+    Rehearse,
 }
 
 /// A permit whose decision is in the audit log.
@@ -51,11 +62,15 @@ pub struct RecordedPermit(Permit);
 
 impl Permit {
     pub(crate) fn allowed(call: Arc<ApprovalContext>) -> Self {
-        Self { call, basis: None, cause: Cause::Policy }
+        Self { call, basis: None, cause: Cause::Policy, kind: PermitKind::Run }
+    }
+
+    pub(crate) fn rehearsed(call: Arc<ApprovalContext>) -> Self {
+        Self { kind: PermitKind::Rehearse, ..Self::allowed(call) }
     }
 
     pub(crate) fn approved(call: Arc<ApprovalContext>, basis: Option<Value>, cause: Cause) -> Self {
-        Self { call, basis, cause }
+        Self { call, basis, cause, kind: PermitKind::Run }
     }
 
     /// Returns the call that the permit is for.
@@ -95,6 +110,7 @@ impl Permit {
         let same = |(key, value): (&String, &Value)| recorded.args.get(key) == Some(value);
         decided.approved
             && decided.cause == self.cause
+            && (decided.call.verdict == Verdict::Rehearse) == (self.kind == PermitKind::Rehearse)
             && recorded.tool_name == call.tool_name
             && recorded.definition == call.definition
             && (is_same_call || (recorded.args.len() == kept().count() && kept().all(same)))
@@ -144,6 +160,9 @@ impl RecordedPermit {
     /// Returns how much access the call's processes get.
     #[must_use]
     pub fn access(&self) -> Access {
+        if self.0.kind == PermitKind::Rehearse {
+            return Access::Rehearsal;
+        }
         match self.0.cause {
             Cause::Person => Access::Approved,
             Cause::Memory | Cause::Mode => Access::Standing,

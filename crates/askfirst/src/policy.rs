@@ -398,6 +398,7 @@ pub struct Policy {
     floors: Vec<Rules>,
     sandbox: SandboxStatus,
     probe_sandbox: Option<Arc<dyn Fn() -> SandboxStatus + Send + Sync>>,
+    probe_rehearsal: Option<Arc<dyn Fn() -> Option<Arc<str>> + Send + Sync>>,
     decision_override: Option<Arc<dyn NeedsApproval>>,
     digest: Option<Digest>,
     folder: Option<PathBuf>,
@@ -467,6 +468,25 @@ impl Policy {
     #[must_use]
     pub fn floors(&self) -> &[Rules] {
         &self.floors
+    }
+
+    /// Sets a function that returns why this machine cannot run calls on a view, or `None` if it can.
+    #[must_use]
+    pub fn with_rehearsal_probe(
+        mut self,
+        probe: impl Fn() -> Option<Arc<str>> + Send + Sync + 'static,
+    ) -> Self {
+        self.probe_rehearsal = Some(Arc::new(probe));
+        self
+    }
+
+    /// Returns why this machine cannot run calls on a view, or `None` if it can.
+    #[must_use]
+    pub fn rehearsal_obstacle(&self) -> Option<Arc<str>> {
+        match &self.probe_rehearsal {
+            Some(probe) => probe(),
+            None => Some("no view of the files is set up".into()),
+        }
     }
 
     /// Returns the state of the sandbox.

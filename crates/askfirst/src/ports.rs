@@ -125,6 +125,8 @@ pub trait Clock: Send + Sync {
 pub enum Access {
     /// The call runs without asking: the process gets only access that needs no approval.
     WithoutAsking,
+    /// The call runs on a view: the process reads what needs no approval, and its writes are held back.
+    Rehearsal,
     /// The mode or a remembered decision approved the call: the process gets all access except `human`.
     Standing,
     /// A person approved the call: the process gets all access that the config can grant.

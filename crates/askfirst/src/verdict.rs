@@ -1,4 +1,4 @@
-//! The judge's verdict: allow, ask or deny, always with reasons.
+//! The judge's verdict: allow, rehearse, ask or deny, always with reasons.
 
 use std::sync::Arc;
 
@@ -76,6 +76,8 @@ impl std::fmt::Display for Because {
 pub enum Verdict {
     /// The call may run at once.
     Allow,
+    /// The call may run on a view, and only its effects decide.
+    Rehearse,
     /// A person must approve the call.
     Ask,
     /// The call must not run.
@@ -89,6 +91,7 @@ impl Verdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
+            Self::Rehearse => "rehearse",
             Self::Ask => "ask",
             Self::Deny => "deny",
         }
@@ -99,6 +102,7 @@ impl From<Approval> for Verdict {
     fn from(approval: Approval) -> Self {
         match approval {
             Approval::None => Self::Allow,
+            Approval::Rehearse => Self::Rehearse,
             Approval::OncePerSession | Approval::Required | Approval::Human => Self::Ask,
             Approval::Deny => Self::Deny,
         }

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub enum Approval {
     /// Run the call without asking.
     None,
+    /// Run the call on a copy-on-write view without asking, and decide on its effects. Only calls whose tool can do that
+    /// get this value; for others it means `Required`.
+    Rehearse,
     /// Ask the first time. An approval is valid for the session.
     OncePerSession,
     /// Ask. The person may choose to have the decision remembered.
@@ -24,13 +27,15 @@ pub enum Approval {
 
 impl Approval {
     /// All values, the least strict first.
-    pub const ALL: [Self; 5] = [Self::None, Self::OncePerSession, Self::Required, Self::Human, Self::Deny];
+    pub const ALL: [Self; 6] =
+        [Self::None, Self::Rehearse, Self::OncePerSession, Self::Required, Self::Human, Self::Deny];
 
     /// Returns the word for it in a config file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Rehearse => "rehearse",
             Self::OncePerSession => "once_per_session",
             Self::Required => "required",
             Self::Human => "human",

@@ -53,12 +53,13 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
     for tool in &tools {
         let verdict = match tool.verdict {
             Some(Verdict::Allow) => "runs",
+            Some(Verdict::Rehearse) => "rehearsed",
             Some(Verdict::Ask) => "asks",
             Some(Verdict::Deny) => "denied",
             None => "depends",
         };
         let ListedTool { tool: name, description, .. } = tool;
-        out(format!("{verdict:<7}  {name:<names$}  {:<reasons$}  {description}", why(tool)).trim_end());
+        out(format!("{verdict:<9}  {name:<names$}  {:<reasons$}  {description}", why(tool)).trim_end());
     }
     match tools.iter().any(|tool| tool.verdict.is_none()) {
         _ if tools.is_empty() => out(none(&catalog)),

@@ -153,7 +153,8 @@ fn allows(view: &View, access: Access) -> bool {
     match (view, access) {
         (View::Harmless, _) | (View::NeedsApproval(_), Access::Approved) => true,
         (View::NeedsApproval(request), Access::Standing) => request.approval < Approval::Human,
-        (View::NeedsApproval(_), Access::WithoutAsking) | (View::Blocked(_) | View::Silent, _) => false,
+        (View::NeedsApproval(_), Access::WithoutAsking | Access::Rehearsal)
+        | (View::Blocked(_) | View::Silent, _) => false,
     }
 }
 

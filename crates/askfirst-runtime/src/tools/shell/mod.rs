@@ -147,7 +147,7 @@ impl ShellTools {
                 let why: Vec<&str> = judged.deciding().into_iter().map(|reason| &*reason.text).collect();
                 Assessment::blocked(why.join("; "))
             }
-            Approval::OncePerSession | Approval::Required | Approval::Human => {
+            Approval::Rehearse | Approval::OncePerSession | Approval::Required | Approval::Human => {
                 let command = wish.command_call();
                 let payload = judged.payload(command);
                 let mut request =
@@ -165,6 +165,7 @@ impl ShellTools {
             because,
             firm: true,
             starts_process: true,
+            rehearses: true,
             facts,
             risk: judged.risk,
             exclude_keys,

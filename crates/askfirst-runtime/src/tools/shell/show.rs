@@ -89,8 +89,13 @@ pub(super) fn shown(wish: &ShellArguments, judged: &Judged, base: &Path) -> Show
     }
 }
 
+/// A command that would be rehearsed on its own runs for real if a person approves the whole line, so the person must
+/// see it like one that asks.
 fn word(approval: Approval) -> &'static str {
-    Verdict::from(approval).as_str()
+    match Verdict::from(approval) {
+        Verdict::Rehearse => Verdict::Ask.as_str(),
+        verdict @ (Verdict::Allow | Verdict::Ask | Verdict::Deny) => verdict.as_str(),
+    }
 }
 
 fn row((start, row): (&Start, &Row)) -> Value {
