@@ -37,6 +37,7 @@ impl Exit {
             Outcome::Denied(refusal) => Self::of_cause(refusal.cause),
             Outcome::Failed(ToolError::Unrecorded(_)) => Self::Unrecorded,
             Outcome::Failed(ToolError::Denied(decision)) => Self::of_cause(decision.cause),
+            Outcome::Failed(ToolError::Discarded(refusal)) => Self::of_cause(refusal.cause),
             Outcome::Failed(
                 ToolError::Unknown(_)
                 | ToolError::BadArgs(_)

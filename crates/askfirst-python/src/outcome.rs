@@ -49,7 +49,7 @@ fn kind_of(error: &ToolError) -> &'static str {
         ToolError::Failed(_) => "failed",
         ToolError::Ended { .. } => "ended",
         ToolError::Stale(_) => "stale",
-        ToolError::Denied(_) => "denied",
+        ToolError::Denied(_) | ToolError::Discarded(_) => "denied",
         ToolError::Unrecorded(_) => "unrecorded",
     }
 }

@@ -9,8 +9,8 @@ use askfirst::record::{CallRecord, DecidedRecord, Ending, ExecutedRecord, Record
 use askfirst::toolset::PersonInput;
 use askfirst::withheld::WithheldValues;
 use askfirst::{
-    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest, Fact,
-    Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
+    Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest,
+    EffectsJudgement, EffectsVerdict, Fact, Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
 };
 use askfirst_display::redact::{Mark, Redactor};
 use serde_json::{Map, Value};
@@ -70,6 +70,8 @@ pub(crate) struct PendingCall {
     shown: Option<Digest>,
     seen: Option<LinesSeen>,
     pub(crate) waited_ms: u64,
+    /// The digest of the changes, if the decision is about the effects of a call.
+    changes: Option<Digest>,
     pub(crate) logged: LogProgress,
 }
 
@@ -108,6 +110,7 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
+            changes: None,
             logged: LogProgress::Nothing,
         }
     }
@@ -133,8 +136,30 @@ impl PendingCall {
             shown: None,
             seen: None,
             waited_ms: 0,
+            changes: None,
             logged: LogProgress::Nothing,
         }
+    }
+
+    /// Creates the state for a decision about the effects of a call that ran on a view.
+    pub(crate) fn about_effects(
+        request: ApprovalRequest,
+        judgement: &EffectsJudgement,
+        changes: Digest,
+        policy: Option<Digest>,
+        now: Timestamp,
+    ) -> Self {
+        let (verdict, approval) = match judgement.verdict() {
+            EffectsVerdict::Commit => (Verdict::Allow, Approval::None),
+            EffectsVerdict::Ask | EffectsVerdict::AskToRunAgain => {
+                (Verdict::Ask, judgement.approval().clamp(Approval::OncePerSession, Approval::Human))
+            }
+            EffectsVerdict::Discard => (Verdict::Deny, Approval::Deny),
+        };
+        let reasons = judgement.reasons().iter().map(|why| Because::built_in("effects", why.as_str()));
+        let because = judgement.because().iter().cloned().chain(reasons).collect();
+        let request = ApprovalRequest { approval, ..request };
+        Self { verdict, approval, because, changes: Some(changes), ..Self::by_itself(request, policy, now) }
     }
 
     pub(crate) fn request(&self) -> Option<&ApprovalRequest> {
@@ -340,6 +365,7 @@ impl PendingCall {
             seen: self.seen,
             waited_ms: self.waited_ms,
             edited_from: self.edited_from.clone(),
+            changes: self.changes,
         }))
     }
 

@@ -31,6 +31,7 @@ pub mod random;
 mod recording;
 pub mod session;
 pub mod sessions;
+mod settle;
 #[cfg(test)]
 mod skip;
 pub mod tools;

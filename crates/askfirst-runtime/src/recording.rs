@@ -1,6 +1,6 @@
 //! Writes what happens to a call to the audit log, before and after the call runs.
 
-use askfirst::ports::{Clock, Durability, Recorder, Retention, SandboxReport};
+use askfirst::ports::{Clock, Durability, RecordFailed, Recorder, Retention, SandboxReport};
 use askfirst::record::{Ending, ExecutedRecord, Record};
 use askfirst::withheld::WithheldValues;
 use askfirst::{
@@ -36,6 +36,9 @@ impl Recording<'_> {
         match record {
             Record::Session(_)
             | Record::Requested(_)
+            | Record::Rehearsed(_)
+            | Record::Committed(_)
+            | Record::Undone(_)
             | Record::Trusted(_)
             | Record::Revoked(_)
             | Record::RuleAdded(_)
@@ -127,7 +130,7 @@ impl Recording<'_> {
         let ended = match &result {
             Ok(_) => Ending::Done,
             Err(ToolError::Stale(_)) => Ending::Stale,
-            Err(ToolError::Denied(_)) => Ending::Denied,
+            Err(ToolError::Denied(_) | ToolError::Discarded(_)) => Ending::Denied,
             Err(
                 ToolError::Unknown(_)
                 | ToolError::BadArgs(_)

@@ -307,14 +307,7 @@ impl<'a> Judgement<'a> {
                 |first| format!("denied by `{}`: {}", first.rule, first.text),
             ),
         };
-        Some(Refusal {
-            tool_name: self.call.tool_name.clone(),
-            cause: self.cause,
-            reason,
-            note: None,
-            because,
-            ends_run: false,
-        })
+        Some(Refusal { because, ..Refusal::new(&self.call.tool_name, self.cause, reason) })
     }
 
     /// Returns the arguments that go into neither memory nor the audit log.

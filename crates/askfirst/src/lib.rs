@@ -46,6 +46,7 @@ pub mod assess;
 pub mod call;
 pub mod decision;
 pub mod digest;
+pub mod effects;
 pub mod explain;
 pub mod function;
 pub mod json;
@@ -84,6 +85,10 @@ pub use assess::{ApprovalAware, Assessment, Shown, View};
 pub use call::{ApprovalContext, CallId, ToolDefinition};
 pub use decision::{ApprovalDecision, ApprovalScope};
 pub use digest::{ContentDigest, Digest};
+pub use effects::{
+    ChangedPath, Effects, EffectsJudgement, EffectsPolicy, EffectsVerdict, PathChange, PathLevel, RunBasis,
+    RunFact, RunFactKind, judge_effects,
+};
 pub use function::{ApprovalSpec, FunctionTool, FunctionToolset};
 pub use json::Args;
 pub use judge::{Judgement, judge};
@@ -91,13 +96,13 @@ pub use judge::{Judgement, judge};
 pub use memory::Remembered;
 pub use memory::{ApprovalMemory, MemoryId, RememberedDecision, SharedMemory};
 pub use pattern::{Loosen, OfferedPattern, OfferedTool};
-pub use permit::{Permit, RecordedPermit};
+pub use permit::{CommitPermit, Permit, RecordedCommitPermit, RecordedPermit};
 pub use policy::{Case, NeedsApproval, OverrideVerdict, Policy, Rules, SandboxStatus, ToolEntry};
 #[doc(hidden)]
 pub use policy::{Needs, Walls};
 pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
 pub use request::{Action, ActionPart, ApprovalRequest, Fact, simple_approval_request};
-pub use toolset::{Invocation, Outcome, ToolError, Toolset};
+pub use toolset::{EffectsAnswer, EffectsQuestion, Invocation, Outcome, ToolError, Toolset};
 pub use verdict::{Because, Refusal, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::call::ApprovalContext;
+use crate::digest::Digest;
 use crate::ports::{Access, Durability, RecordFailed, Recorder, Retention};
 use crate::record::Record;
 use crate::verdict::Verdict;
@@ -153,7 +154,90 @@ pub(crate) fn decided_entry(permit: &Permit) -> Record {
         seen: None,
         waited_ms: 0,
         edited_from: None,
+        changes: None,
     }))
+}
+
+/// The right to commit exactly the change set with this digest, before the decision is in the audit log.
+///
+/// It cannot be built outside this crate:
+/// ```compile_fail,E0451
+/// let digest = askfirst::Digest::of(b"changes");
+/// let permit = askfirst::CommitPermit { digest, cause: askfirst::Cause::Policy };
+/// ```
+/// It cannot be copied:
+/// ```compile_fail,E0599
+/// fn twice(permit: askfirst::CommitPermit) -> (askfirst::CommitPermit, askfirst::CommitPermit) {
+///     (permit.clone(), permit)
+/// }
+/// ```
+/// It cannot be spent before the decision is recorded:
+/// ```compile_fail,E0599
+/// fn commit(permit: askfirst::CommitPermit) -> askfirst::Digest { permit.spend() }
+/// ```
+#[must_use = "a permit that is not spent commits nothing"]
+#[derive(Debug)]
+pub struct CommitPermit {
+    digest: Digest,
+    cause: Cause,
+}
+
+/// A commit permit whose decision is in the audit log.
+///
+/// It can be spent once:
+/// ```compile_fail,E0382
+/// fn twice(permit: askfirst::RecordedCommitPermit) { permit.spend(); permit.spend(); }
+/// ```
+#[must_use = "a permit that is not spent commits nothing"]
+#[derive(Debug)]
+pub struct RecordedCommitPermit(CommitPermit);
+
+impl CommitPermit {
+    pub(crate) fn new(digest: Digest, cause: Cause) -> Self {
+        Self { digest, cause }
+    }
+
+    /// Returns the digest of the change set that the permit is for.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Returns the origin of the permit.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// Writes the decision to the audit log, and returns a permit that can be spent.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written, or if the entry is not about this change set. The permit is then lost.
+    pub fn record(
+        self,
+        recorder: &dyn Recorder,
+        decided: &Record,
+        durability: Durability,
+    ) -> Result<RecordedCommitPermit, RecordFailed> {
+        let Record::Decided(entry) = decided else {
+            return Err(RecordFailed("the entry is not a decision".to_owned()));
+        };
+        if !(entry.approved && entry.cause == self.cause && entry.changes == Some(self.digest)) {
+            return Err(RecordFailed("the entry is not about the changes of the permit".to_owned()));
+        }
+        if recorder.keeps() == Retention::Everything {
+            recorder.record(decided, durability)?;
+        }
+        Ok(RecordedCommitPermit(self))
+    }
+}
+
+impl RecordedCommitPermit {
+    /// Returns the digest of the change set that may be committed.
+    #[must_use]
+    pub fn spend(self) -> Digest {
+        self.0.digest
+    }
 }
 
 impl RecordedPermit {

@@ -29,6 +29,12 @@ pub enum Record {
     Decided(Box<DecidedRecord>),
     /// A call ran and ended.
     Executed(ExecutedRecord),
+    /// A call ran on a view.
+    Rehearsed(RehearsedRecord),
+    /// The changes of a call were made in the real files.
+    Committed(CommitRecord),
+    /// The changes of a call were taken back.
+    Undone(CommitRecord),
     /// A person trusted a project's config.
     Trusted(TrustRecord),
     /// A person revoked a remembered decision.
@@ -162,6 +168,44 @@ pub struct DecidedRecord {
     /// The id of the call whose arguments a person edited to get this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_from: Option<String>,
+    /// The digest of the changes that the decision is about, if it is about the effects of a rehearsed call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Digest>,
+}
+
+/// The entry for a call that ran on a view.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RehearsedRecord {
+    /// The id of the call.
+    pub call_id: String,
+    /// The digest of the changes.
+    pub changes: Digest,
+    /// How many paths would be added.
+    pub added: usize,
+    /// How many paths would be changed.
+    pub changed: usize,
+    /// How many paths would be removed.
+    pub removed: usize,
+    /// What else happened, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+}
+
+/// The entry for changes that were made in the real files, or taken back there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommitRecord {
+    /// The id of the call that made the changes.
+    pub call_id: String,
+    /// The id of the commit, for `askfirst undo`.
+    pub commit: String,
+    /// The folder that was changed.
+    pub root: String,
+    /// The digest of the changes, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Digest>,
+    /// The process that did it, if it is not the session that this entry is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<ProcessOrigin>,
 }
 
 /// The entry for the end of a call.

@@ -10,9 +10,12 @@ use crate::assess::ApprovalAware;
 use crate::call::{ApprovalContext, ToolDefinition};
 use crate::decision::ApprovalDecision;
 use crate::digest::Digest;
+use crate::effects::{Effects, EffectsJudgement, EffectsPolicy};
 use crate::json::Args;
-use crate::ports::{Access, SandboxReport};
+use crate::permit::RecordedCommitPermit;
+use crate::ports::{Access, RecordFailed, SandboxReport};
 use crate::question::PersonApproval;
+use crate::record::CommitRecord;
 use crate::request::ApprovalRequest;
 use crate::schema::{SchemaMismatch, check_args};
 use crate::verdict::Refusal;
@@ -104,6 +107,38 @@ impl<T: Toolset + ?Sized> Toolset for Arc<T> {
 pub trait AskNested: Send + Sync {
     /// Asks for approval, and writes the request and the decision to the audit log.
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision>;
+
+    /// Decides about the effects of a call that ran on a view, and writes the decision to the audit log.
+    fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer>;
+
+    /// Writes to the audit log that the changes of a call were made.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written.
+    fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed>;
+}
+
+/// The effects of a call that ran on a view, for a decision about them.
+pub struct EffectsQuestion {
+    /// The effects.
+    pub effects: Effects,
+    /// What the decision depends on besides the effects.
+    pub policy: EffectsPolicy,
+    /// Builds the request for a person, if one must be asked.
+    pub request: Box<dyn FnOnce(&Effects, &EffectsJudgement) -> ApprovalRequest + Send>,
+}
+
+/// The decision about the effects of a call.
+#[derive(Debug)]
+pub enum EffectsAnswer {
+    /// The call changed nothing.
+    Nothing,
+    /// The changes may be made.
+    Commit(RecordedCommitPermit),
+    /// A person allowed the call to run again with what it tried.
+    RunAgain,
+    /// The changes must be discarded.
+    Discard(Refusal),
 }
 
 /// The thread that drives a call.
@@ -243,6 +278,27 @@ impl Invocation {
             None => Box::pin(std::future::ready(ApprovalDecision::no(Cause::NoOneToAsk))),
         }
     }
+
+    /// Decides about the effects of this call. Without a pipeline around the tool, they are discarded.
+    #[must_use]
+    pub fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer> {
+        match &self.nested {
+            Some(nested) => nested.settle_effects(question),
+            None => {
+                let reason = "no one decides about its changes";
+                let refusal = Refusal::new(&self.call.tool_name, Cause::NoOneToAsk, reason);
+                Box::pin(std::future::ready(EffectsAnswer::Discard(refusal)))
+            }
+        }
+    }
+
+    /// Writes to the audit log that the changes of this call were made.
+    ///
+    /// # Errors
+    /// Fails if the log cannot be written.
+    pub fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed> {
+        self.nested.as_ref().map_or(Ok(()), |nested| nested.record_commit(commit))
+    }
 }
 
 impl std::fmt::Debug for Invocation {
@@ -277,6 +333,9 @@ pub enum ToolError {
     /// The tool asked for approval while it ran, and the request was denied.
     #[error("denied while it ran: {}", .0.note.as_deref().unwrap_or("no reason given"))]
     Denied(Box<ApprovalDecision>),
+    /// The call ran on a view, and its changes were discarded.
+    #[error("its changes were discarded: {}", .0.reason)]
+    Discarded(Box<Refusal>),
     /// The tool ran, but the audit log could not record how it ended.
     #[error("the tool ran, but the audit log could not record how it ended: {0}")]
     Unrecorded(String),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::words::{Approval, Cause};
 
@@ -127,6 +128,12 @@ pub struct Refusal {
     /// Whether it ends the run: a person said no, and the config says `on_denial: stop`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_run: bool,
+    /// The output of a call that ran on a view, if its changes were discarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// What became of the changes of a call that ran on a view: `discarded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
 }
 
 impl Refusal {
@@ -134,7 +141,16 @@ impl Refusal {
     #[must_use]
     pub fn new(tool_name: impl Into<String>, cause: Cause, reason: impl Into<String>) -> Self {
         let (tool_name, reason) = (tool_name.into(), reason.into());
-        Self { tool_name, cause, reason, note: None, because: Vec::new(), ends_run: false }
+        Self {
+            tool_name,
+            cause,
+            reason,
+            note: None,
+            because: Vec::new(),
+            ends_run: false,
+            output: None,
+            changes: None,
+        }
     }
 }
 

@@ -105,13 +105,14 @@ impl Redactor {
         }
         let about = self.about(args);
         let clean = |text: String| about.text_about(args, &text, mark).left;
+        let refusal = |mut refusal: Refusal| {
+            about.because(args, &mut refusal.because, mark);
+            let tool_name = self.text(&refusal.tool_name, mark).left;
+            Refusal { tool_name, reason: clean(refusal.reason), ..refusal }
+        };
         match outcome {
             Outcome::Done(result) => Outcome::Done(result),
-            Outcome::Denied(mut refusal) => {
-                about.because(args, &mut refusal.because, mark);
-                let tool_name = self.text(&refusal.tool_name, mark).left;
-                Outcome::Denied(Refusal { tool_name, reason: clean(refusal.reason), ..refusal })
-            }
+            Outcome::Denied(refused) => Outcome::Denied(refusal(refused)),
             Outcome::Failed(error) => Outcome::Failed(match error {
                 ToolError::Unknown(name) => ToolError::Unknown(clean(name)),
                 ToolError::BadArgs(why) => ToolError::BadArgs(clean(why)),
@@ -120,6 +121,7 @@ impl Redactor {
                 ToolError::Stale(why) => ToolError::Stale(clean(why)),
                 ToolError::Unrecorded(why) => ToolError::Unrecorded(clean(why)),
                 ToolError::Denied(decision) => ToolError::Denied(decision),
+                ToolError::Discarded(refused) => ToolError::Discarded(Box::new(refusal(*refused))),
             }),
         }
     }

@@ -11,11 +11,21 @@ use crate::toolset::Run;
 impl Pipeline {
     /// Refuses a call. If a person refused it, this ends the run when the config says so.
     pub(super) fn refuse(&self, call: &mut PendingCall, mut refusal: Refusal) -> Outcome {
+        self.end_run_after(&mut refusal);
+        Outcome::Denied(self.recording().refused(call, refusal))
+    }
+
+    /// Turns the discarded changes of a call that ran on a view into a refusal. The audit log has the decision already.
+    pub(super) fn discard(&self, mut refusal: Refusal) -> Outcome {
+        self.end_run_after(&mut refusal);
+        Outcome::Denied(refusal)
+    }
+
+    fn end_run_after(&self, refusal: &mut Refusal) {
         refusal.ends_run = self.ends_run_by(refusal.cause);
         if refusal.ends_run && self.run == Run::Session {
             self.controller.stop_after_denial();
         }
-        Outcome::Denied(self.recording().refused(call, refusal))
     }
 
     /// Returns whether a refusal with this cause ends the run: a person's no, if the config says so.

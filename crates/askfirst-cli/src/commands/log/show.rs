@@ -115,6 +115,9 @@ impl<'a> CallSummary<'a> {
                 Some(Record::Executed(executed)) => all.executed = Some((entry, executed)),
                 Some(
                     Record::Session(_)
+                    | Record::Rehearsed(_)
+                    | Record::Committed(_)
+                    | Record::Undone(_)
                     | Record::Trusted(_)
                     | Record::Revoked(_)
                     | Record::RuleAdded(_)
