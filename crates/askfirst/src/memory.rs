@@ -210,8 +210,11 @@ impl ApprovalMemory {
         decision: ApprovalDecision,
         now: Timestamp,
     ) -> Option<MemoryId> {
-        self.forget_expired(now);
         let entries = entries_of(request, &decision, now, self.until(now));
+        if entries.is_empty() {
+            return None;
+        }
+        self.forget_expired(now);
         let ids: Vec<MemoryId> = entries.into_iter().map(|entry| self.add(entry)).collect();
         ids.first().copied()
     }
