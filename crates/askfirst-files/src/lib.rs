@@ -11,7 +11,6 @@ mod change;
 mod edit;
 mod error;
 mod file_call;
-mod fold;
 mod governing;
 mod handle;
 mod kinds;
@@ -44,12 +43,11 @@ use askfirst::{
 use askfirst_config::Config;
 use serde_json::{Map, Value, json};
 
+pub use askfirst_shell::fold_text;
 pub use call_targets::CallTargets;
 #[doc(hidden)]
 pub use call_targets::CallTargets as Sightings;
 pub use error::FilesError;
-pub use fold::fold_text;
-pub use never::NEVER_WRITE;
 pub use place::{RootView, RootView as Ground};
 pub use roots::{NarrowerRoot, Roots};
 
