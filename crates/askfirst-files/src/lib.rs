@@ -37,8 +37,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Loosen, OfferedPattern, Shown,
-    ToolDefinition, ToolError,
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Digest, Loosen, OfferedPattern,
+    Shown, ToolDefinition, ToolError,
 };
 use askfirst_config::Config;
 use serde_json::{Map, Value, json};
@@ -157,8 +157,13 @@ fn assess(view: &RootView<'_>, call: &ApprovalContext, plan: &Plan) -> Assessmen
     let base = if plan.approval == Approval::None {
         Assessment::harmless()
     } else {
-        let payload = plan.payload(view);
-        let patterns = patterns(&payload);
+        let mut payload = plan.payload(view);
+        let patterns = if plan.is_shown() { Vec::new() } else { patterns(&payload) };
+        if plan.is_shown() {
+            // A remembered yes covers only the same change.
+            let change = Digest::of(Value::Object(call.args.clone()).to_string());
+            payload.insert("change".to_owned(), change.to_string().into());
+        }
         let mut request = ApprovalRequest::new(&call.tool_name, plan.description(), Value::Object(payload));
         request.approval = plan.approval;
         request.facts = plan.why(view).into_iter().chain(facts.clone()).collect();
