@@ -17,6 +17,7 @@ pub struct OSProfile {
     /// Folders and files that the process may also change.
     pub writable: Vec<Grant>,
     /// Copy-on-write views of writable grants. The process changes the layers, and the files stay as they are.
+    /// A writable grant inside a viewed one that has no view itself is mounted directly.
     pub views: Vec<View>,
     /// Paths inside grants that are denied. They must exist, so the caller searches again before each start.
     pub denied: Vec<DeniedPath>,
