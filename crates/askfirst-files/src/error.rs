@@ -1,6 +1,7 @@
 //! The errors of the file tools: those of opening the roots, and those of a single call.
 
 use askfirst::ToolError;
+use askfirst_shell::BadPathRule;
 use rustix::io::Errno;
 
 /// The reason why the file tools cannot be created.
@@ -43,6 +44,12 @@ pub enum FilesError {
     /// A derived root names an unknown root.
     #[error("cannot derive from the unknown root `{0}`")]
     NoSuchRoot(String),
+}
+
+impl From<BadPathRule> for FilesError {
+    fn from(BadPathRule { rule, cause }: BadPathRule) -> Self {
+        Self::Rule { rule, cause }
+    }
 }
 
 /// The reason why one call does not run. The agent gets the text, so it contains no path outside the roots.

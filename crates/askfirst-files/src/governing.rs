@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use askfirst_config::PathMode;
-use askfirst_shell::Governed;
+use askfirst_shell::{Governed, Names};
 
-use super::never::Names;
 use super::place::Ground;
 
 impl Ground<'_> {

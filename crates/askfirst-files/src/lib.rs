@@ -11,7 +11,6 @@ mod change;
 mod edit;
 mod error;
 mod file_call;
-mod fold;
 mod governing;
 mod handle;
 mod kinds;
@@ -38,18 +37,17 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Loosen, OfferedPattern, Shown,
-    ToolDefinition, ToolError,
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Digest, Loosen, OfferedPattern,
+    Shown, ToolDefinition, ToolError,
 };
 use askfirst_config::Config;
 use serde_json::{Map, Value, json};
 
+pub use askfirst_shell::fold_text;
 pub use call_targets::CallTargets;
 #[doc(hidden)]
 pub use call_targets::CallTargets as Sightings;
 pub use error::FilesError;
-pub use fold::fold_text;
-pub use never::NEVER_WRITE;
 pub use place::{RootView, RootView as Ground};
 pub use roots::{NarrowerRoot, Roots};
 
@@ -159,8 +157,13 @@ fn assess(view: &RootView<'_>, call: &ApprovalContext, plan: &Plan) -> Assessmen
     let base = if plan.approval == Approval::None {
         Assessment::harmless()
     } else {
-        let payload = plan.payload(view);
-        let patterns = patterns(&payload);
+        let mut payload = plan.payload(view);
+        let patterns = if plan.is_shown() { Vec::new() } else { patterns(&payload) };
+        if plan.is_shown() {
+            // A remembered yes covers only the same change.
+            let change = Digest::of(Value::Object(call.args.clone()).to_string());
+            payload.insert("change".to_owned(), change.to_string().into());
+        }
         let mut request = ApprovalRequest::new(&call.tool_name, plan.description(), Value::Object(payload));
         request.approval = plan.approval;
         request.facts = plan.why(view).into_iter().chain(facts.clone()).collect();

@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::ApprovalContext;
+use askfirst_shell::Names;
 use rustix::fs::{OFlags, Stat, fstat};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -20,7 +21,6 @@ use serde_json::Value;
 use super::error::{CallError, describe};
 use super::handle::{self, LinkPolicy, ObjectKind, real_path};
 use super::location::{FileObject, HandlePolicy, Location, RootedPath};
-use super::never::Names;
 use super::rights::Rights;
 use super::roots::Roots;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use askfirst::{Action, Approval, Fact, Risk};
 use askfirst_config::PathMode;
+use askfirst_shell::protection;
 use serde_json::{Map, Value};
 
 use super::error::CallError;
@@ -30,6 +31,8 @@ pub(crate) struct Plan {
     /// One location, or source and target. Empty if the call lists the roots.
     pub(crate) locations: Vec<Location>,
     pub(crate) approval: Approval,
+    /// Why askfirst shows this change each time, whatever the approval of the root is.
+    shown: Option<String>,
     pub(crate) risk: Risk,
     /// The location and the access that need the approval.
     asks: Option<(usize, Access)>,
@@ -74,6 +77,13 @@ impl Plan {
             Approval::Human => "a person's approval each time",
         };
         let text = match access {
+            _ if let Some(why) = &self.shown => {
+                let labels = self.labels().join(" to ");
+                return Some(Fact::new(
+                    "why",
+                    format!("a change of `{labels}` always needs approval: {why}"),
+                ));
+            }
             _ if own_approval(location, access) < self.approval => {
                 format!("a file with several names needs {needs}")
             }
@@ -99,8 +109,16 @@ impl Plan {
         payload
     }
 
+    /// Returns true if askfirst shows this change each time.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown.is_some()
+    }
+
     /// Describes the calls that have the same payload.
     pub(crate) fn describe_same_calls(&self, tool: &str) -> String {
+        if self.is_shown() {
+            return format!("exactly this `{tool}` of {}", self.labels().join(" to "));
+        }
         let receiver = self.receiver.iter().map(|receiver| format!(" for {receiver}"));
         format!("any `{tool}` of {}", self.labels().join(" to ")) + &receiver.collect::<String>()
     }
@@ -129,6 +147,15 @@ impl Plan {
 impl RootView<'_> {
     /// Plans a call. Changes nothing.
     pub(crate) fn plan(&self, call: &FileCall) -> Result<Plan, CallError> {
+        let mut plan = self.plan_by_roots(call)?;
+        if plan.is_shown() {
+            plan.approval = plan.approval.max(Approval::Required);
+        }
+        Ok(plan)
+    }
+
+    /// Plans a call by the approvals of the roots alone.
+    fn plan_by_roots(&self, call: &FileCall) -> Result<Plan, CallError> {
         match call {
             FileCall::Read { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Read"),
             FileCall::Find { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Search"),
@@ -139,6 +166,7 @@ impl RootView<'_> {
             FileCall::List { path: None, .. } => Ok(Plan {
                 locations: Vec::new(),
                 approval: Approval::None,
+                shown: None,
                 risk: Risk::Low,
                 asks: None,
                 verb: "List the roots",
@@ -190,21 +218,24 @@ impl RootView<'_> {
         let location = self.locate(path, LinkPolicy::Follow, policy)?;
         self.check_access(&location, access, kind)?;
         let approval = required_approval(&location, access);
+        let shown = if access == Access::Write { self.why_shown(&location) } else { None };
         let asks = Some((0, access));
-        Ok(Plan { locations: vec![location], approval, risk: Risk::Low, asks, verb, receiver: None })
+        Ok(Plan { locations: vec![location], approval, shown, risk: Risk::Low, asks, verb, receiver: None })
     }
 
     fn plan_delete(&self, path: &str, scope: DeleteScope) -> Result<Plan, CallError> {
         let location = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
         self.check_access(&location, Access::Write, ObjectKind::File)?;
         self.refuse_root(&location)?;
+        let mut shown = self.why_shown(&location);
         if location.kind() == Some(ObjectKind::Folder) && scope == DeleteScope::Recursive {
-            tree::check_content(self, &location, None)?;
+            shown = shown.or(tree::check_content(self, &location, None)?);
         }
         let approval = required_approval(&location, Access::Write);
         Ok(Plan {
             locations: vec![location],
             approval,
+            shown,
             risk: Risk::Irreversible,
             asks: Some((0, Access::Write)),
             verb: "Delete",
@@ -221,11 +252,12 @@ impl RootView<'_> {
         self.refuse_root(&from)?;
         self.refuse_root(&to)?;
         self.refuse_size(&to, if kind == ObjectKind::File { from.size() } else { 0 })?;
+        let mut shown = self.why_shown(&from).or_else(|| self.why_shown(&to));
         if kind == ObjectKind::Folder {
             if self.real_path(&to)?.starts_with(self.real_path(&from)?) {
                 return Err(CallError::Failed(format!("`{}` is inside `{}`", to.label, from.label)));
             }
-            tree::check_content(self, &from, Some(&to))?;
+            shown = shown.or(tree::check_content(self, &from, Some(&to))?);
         }
         let mut approval = required_approval(&from, Access::Write).max(required_approval(&to, Access::Write));
         // A move must not make a file readable without asking that needed approval before.
@@ -234,7 +266,7 @@ impl RootView<'_> {
         }
         self.refuse_denied(approval, &from)?;
         let accesses = [(0, Access::Write), (1, Access::Write), (0, Access::Read)];
-        Ok(pair(from, to, approval, &accesses, "Move"))
+        Ok(Plan { shown, ..pair(from, to, approval, &accesses, "Move") })
     }
 
     fn plan_copy(&self, path: &str, to: &str) -> Result<Plan, CallError> {
@@ -251,7 +283,9 @@ impl RootView<'_> {
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
         let approval = required_approval(&from, Access::Read).max(required_approval(&to, Access::Write));
-        Ok(pair(from, to, approval, &[(0, Access::Read), (1, Access::Write)], "Copy"))
+        let shown = self.why_shown(&to);
+        let accesses = [(0, Access::Read), (1, Access::Write)];
+        Ok(Plan { shown, ..pair(from, to, approval, &accesses, "Copy") })
     }
 
     pub(crate) fn name(&self, location: &Location) -> &str {
@@ -317,6 +351,18 @@ impl RootView<'_> {
         }
     }
 
+    /// Returns the reason why askfirst shows every change of a location, if there is one.
+    fn why_shown(&self, location: &Location) -> Option<String> {
+        let real = self.real_path(location).ok();
+        let paths = real.iter().map(|real| &**real).chain(location.requested.as_deref());
+        paths.into_iter().find_map(|path| self.why_shown_at(path))
+    }
+
+    /// Returns the reason why askfirst shows every change at a real path, if there is one.
+    pub(crate) fn why_shown_at(&self, real: &Path) -> Option<String> {
+        self.by_names(real, |names| protection(names.whole)).map(|(_, why)| why)
+    }
+
     pub(crate) fn refuse_size(&self, location: &Location, bytes: u64) -> Result<(), CallError> {
         if location.kind() == Some(ObjectKind::Folder) || location.rights.allows_size(bytes) {
             return Ok(());
@@ -357,7 +403,7 @@ fn pair(
         locations.get(*at).is_some_and(|location| required_approval(location, *access) == approval)
     };
     let asks = accesses.iter().find(needs).copied();
-    Plan { locations, approval, risk, asks, verb, receiver: None }
+    Plan { locations, approval, shown: None, risk, asks, verb, receiver: None }
 }
 
 /// Returns the approval that an access to a location needs.

@@ -132,12 +132,15 @@ pub(crate) fn open_folder(view: &RootView<'_>, location: &Location) -> Result<Ow
 }
 
 /// Checks that a folder may be deleted, or moved to `to`, with everything in it.
+///
+/// Returns the reason why askfirst shows this change each time, if there is one.
 pub(crate) fn check_content(
     view: &RootView<'_>,
     location: &Location,
     to: Option<&Location>,
-) -> Result<(), CallError> {
+) -> Result<Option<String>, CallError> {
     let mut count = 0_u64;
+    let mut shown = None;
     let summary = walk(open_folder(view, location)?, &location.label, &mut |entry| {
         count += 1;
         let label = view.label(location.root, &location.path.join(entry.path));
@@ -148,9 +151,13 @@ pub(crate) fn check_content(
             );
             return Err(CallError::Blocked(text));
         }
-        check_entry(view, location, entry, &label)?;
+        let real = view.real_path(location)?.join(entry.path);
+        check_entry(view, location, entry, (&real, &label))?;
+        shown = shown.take().or_else(|| view.why_shown_at(&real));
         if let Some(to) = to {
-            view.refuse_never(&view.real_path(to)?.join(entry.path), &label, Access::Write)?;
+            let new = view.real_path(to)?.join(entry.path);
+            view.refuse_never(&new, &label, Access::Write)?;
+            shown = shown.take().or_else(|| view.why_shown_at(&new));
             if entry.kind == ObjectKind::File {
                 let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
                 let bytes = stat.as_ref().map_or(0, size_of);
@@ -166,7 +173,7 @@ pub(crate) fn check_content(
         let text = format!("`{}` contains folders that cannot be opened", location.label);
         return Err(CallError::Blocked(text));
     }
-    Ok(())
+    Ok(shown)
 }
 
 /// Checks that one entry has no stricter rules than the folder that is moved or deleted.
@@ -174,11 +181,10 @@ fn check_entry(
     view: &RootView<'_>,
     location: &Location,
     entry: &WalkEntry<'_>,
-    label: &str,
+    (real, label): (&Path, &str),
 ) -> Result<(), CallError> {
-    let real = view.real_path(location)?.join(entry.path);
-    view.refuse_never(&real, label, Access::Write)?;
-    let rights = view.governing_root(&real).map(|(_, _, rights)| rights);
+    view.refuse_never(real, label, Access::Write)?;
+    let rights = view.governing_root(real).map(|(_, _, rights)| rights);
     let is_allowed = rights.is_some_and(|rights| {
         let (own, outer) = (rights.approval, location.rights.approval);
         rights.mode == PathMode::Rw

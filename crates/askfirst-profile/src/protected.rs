@@ -14,8 +14,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use askfirst_config::{Config, Settings};
-use askfirst_files::never::{Names, NeverRules, is_aside};
+use askfirst_files::never::{NeverRules, is_aside};
 use askfirst_sandbox::Denial;
+use askfirst_shell::Names;
 use rustix::fs::{Access, AtFlags, Dir, FileType, OFlags};
 
 use super::entry::{EntryKind, ProtectedEntry, Stamp};

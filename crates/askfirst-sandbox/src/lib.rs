@@ -68,7 +68,8 @@ pub use isolation::{
 };
 pub use launch::launch;
 pub use profile::{
-    Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, SYSTEM_PATHS, User, View,
+    Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, SYSTEM_PATHS, User,
+    View,
 };
 pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, Spec, Stdin};
 pub use stop::Stop;

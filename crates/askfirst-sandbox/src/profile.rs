@@ -1,6 +1,6 @@
 //! The description of what a process in a sandbox may reach. Everything that is not granted does not exist for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -17,6 +17,7 @@ pub struct OSProfile {
     /// Folders and files that the process may also change.
     pub writable: Vec<Grant>,
     /// Copy-on-write views of writable grants. The process changes the layers, and the files stay as they are.
+    /// A writable grant inside a viewed one that has no view itself is mounted directly.
     pub views: Vec<View>,
     /// Paths inside grants that are denied. They must exist, so the caller searches again before each start.
     pub denied: Vec<DeniedPath>,
@@ -27,6 +28,9 @@ pub struct OSProfile {
     pub links: Vec<(PathBuf, PathBuf)>,
     /// Paths of empty folders that only this process sees. They are deleted when it ends.
     pub private: Vec<PathBuf>,
+    /// Folders that the process sees at other paths, writable. The content-only tier and macOS have neither these nor
+    /// private folders.
+    pub kept: Vec<KeptFolder>,
     /// Whether the process shares the network of this machine.
     pub network: Network,
     /// Resource limits. The stricter of these and the limits of the [`Spec`](crate::Spec) apply.
@@ -51,6 +55,7 @@ impl OSProfile {
             system: SYSTEM_PATHS.iter().map(PathBuf::from).collect(),
             links: Vec::new(),
             private: vec![PathBuf::from("/tmp")],
+            kept: Vec::new(),
             network: Network::Own,
             limits: Limits::default(),
             environment: Vec::new(),
@@ -66,6 +71,34 @@ impl OSProfile {
         let mut all: Vec<_> = readable.chain(writable).collect();
         all.sort_by(|(a, _), (b, _)| depth(&a.path).cmp(&depth(&b.path)).then(a.path.cmp(&b.path)));
         all
+    }
+
+    /// The paths that are created in the folder kept at `at`, relative to it, so that something can be mounted there.
+    ///
+    /// They are empty folders and files, and links. `folder` is the working folder of the program. Whoever looks at what
+    /// the process wrote skips these paths.
+    #[must_use]
+    pub fn mount_points_in(&self, at: &Path, folder: &Path) -> BTreeSet<PathBuf> {
+        let grants = self.grants().into_iter().map(|(grant, _)| grant.path.as_path());
+        let others = self.system.iter().chain(&self.private).chain(self.links.iter().map(|(path, _)| path));
+        let others = others.map(PathBuf::as_path).chain(self.kept.iter().map(|kept| kept.at.as_path()));
+        let inside = grants.chain(others).chain([folder]).filter_map(|path| path.strip_prefix(at).ok());
+        let paths = inside.flat_map(Path::ancestors).filter(|path| !path.as_os_str().is_empty());
+        paths.map(Path::to_owned).collect()
+    }
+
+    /// The private folders, without those whose place a kept one takes.
+    pub(crate) fn private_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.private.iter().filter(|path| self.kept.iter().all(|kept| kept.at != **path))
+    }
+
+    /// Whether a kept folder is the innermost mount around a path.
+    pub(crate) fn is_kept(&self, path: &Path) -> bool {
+        let kept = self.kept.iter().map(|kept| &kept.at).filter(|at| path.starts_with(at));
+        let Some(kept) = kept.map(|at| depth(at)).max() else { return false };
+        let grants = self.grants().into_iter().map(|(grant, _)| &grant.path);
+        let mut others = grants.chain(&self.system).chain(self.private_folders());
+        !others.any(|other| path.starts_with(other) && depth(other) > kept)
     }
 
     /// Returns the innermost grant that contains a path.
@@ -187,6 +220,18 @@ pub struct View {
     pub upper: Grant,
     /// A folder on the same file system as `upper`, which the kernel uses while the process runs.
     pub work: Grant,
+}
+
+/// A folder of the caller that a process sees at another path, writable, for example to keep `/tmp` from run to run.
+///
+/// It takes the place of a private folder of the same path. Its size is not limited. If a grant lies inside `at`, its
+/// place is created there; see [`OSProfile::mount_points_in`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFolder {
+    /// The path at which the process sees the folder.
+    pub at: PathBuf,
+    /// The folder, which belongs to the user that the process runs as.
+    pub folder: Grant,
 }
 
 /// A path inside a grant that is denied.

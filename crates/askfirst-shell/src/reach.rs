@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use askfirst::{Approval, Because};
 
+use super::file_level::{FileLevel, level_of};
 use super::paths::{Place, Repository, repository};
 use super::programs::is_usual;
 use super::programs::used::Role;
@@ -417,52 +418,9 @@ fn same(a: &Path, b: &Path) -> bool {
     a.as_os_str() == b.as_os_str()
 }
 
-/// Folders and files by which git, builds elsewhere or agents are steered. They are no secret, and not for a rule about
-/// something else.
-const STEERING: [&str; 32] = [
-    ".amazonq",
-    ".bazelrc",
-    ".buildkite",
-    ".circleci",
-    ".drone.yml",
-    ".forgejo",
-    ".git",
-    ".gitattributes",
-    ".gitea",
-    ".github",
-    ".gitlab-ci.yml",
-    ".jj",
-    ".kiro",
-    ".lintstagedrc",
-    ".mvn",
-    ".opencode",
-    ".pnp.cjs",
-    ".travis.yml",
-    ".woodpecker",
-    ".woodpecker.yml",
-    ".yarn/plugins",
-    ".yarn/releases",
-    "AGENTS.md",
-    "CLAUDE.md",
-    "GEMINI.md",
-    "Jenkinsfile",
-    "appveyor.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "buildspec.yml",
-    "cloudbuild.yaml",
-    "opencode.json",
-];
-
+/// Whether a write of a file by its name is asked about: it can control other programs, or lies in a repository.
 fn steers(path: &Path) -> bool {
+    let in_git = || path.iter().any(|name| name.eq_ignore_ascii_case(".git"));
     // What git leaves behind when it was ended.
-    if path == Path::new(".git/index.lock") {
-        return false;
-    }
-    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
-    let is = |steering: &str| match steering.split_once('/') {
-        Some((above, below)) => names.windows(2).any(|pair| pair == [above, below]),
-        None => names.iter().any(|name| name.eq_ignore_ascii_case(steering)),
-    };
-    STEERING.iter().any(|steering| is(steering))
+    path != Path::new(".git/index.lock") && (in_git() || level_of(path) > FileLevel::Ordinary)
 }

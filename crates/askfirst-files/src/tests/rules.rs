@@ -238,3 +238,66 @@ fn derived_root_is_never_wider() {
     let error = derive(&world, NarrowerRoot { mode: Some(PathMode::Rw), ..part("w", "") }).err().unwrap();
     assert_eq!(error.to_string(), "the derived root `part` would allow more than `w`: `w` is read-only");
 }
+
+#[test]
+fn change_of_a_shown_file_asks_in_a_free_root() {
+    let world = World::with_w().put("w/package.json", "{}").put("w/a", "x").put("w/sub/conftest.py", "x");
+    for (tool, args) in [
+        ("write_file", write("w:package.json")),
+        ("write_file", write("w:node_modules/.bin/tsc")),
+        ("write_file", write("w:.git/info/exclude")),
+        ("edit_file", json!({"path": "w:package.json", "old": "{}", "new": "[]"})),
+        ("make_folder", json!({"path": "w:.github"})),
+        ("move_file", json!({"path": "w:a", "to": "w:Makefile"})),
+        ("move_file", json!({"path": "w:package.json", "to": "w:b"})),
+        ("move_file", json!({"path": "w:sub", "to": "w:other"})),
+        ("copy_file", json!({"path": "w:a", "to": "w:CLAUDE.md"})),
+        ("delete_file", json!({"path": "w:package.json"})),
+        ("delete_file", json!({"path": "w:sub", "recursive": true})),
+    ] {
+        assert_eq!(world.needs(tool, args), Approval::Required, "{tool}");
+    }
+    for (tool, args) in [
+        ("read_file", json!({"path": "w:package.json"})),
+        ("copy_file", json!({"path": "w:package.json", "to": "w:b"})),
+        ("write_file", write("w:package-lock.json")),
+    ] {
+        assert_eq!(world.needs(tool, args), Approval::None, "{tool}");
+    }
+}
+
+#[test]
+fn link_to_or_named_like_a_shown_file_asks() {
+    let world = World::with_w()
+        .put("w/package.json", "{}")
+        .put("w/a", "x")
+        .link("package.json", "w/plain")
+        .link("a", "w/Makefile");
+    assert_eq!(world.needs("write_file", write("w:plain")), Approval::Required);
+    assert_eq!(world.needs("write_file", write("w:Makefile")), Approval::Required);
+}
+
+#[test]
+fn remembered_yes_covers_only_this_change_of_a_shown_file() {
+    let world = World::with_w().put("w/package.json", "{}");
+    let payload = |content: &str| {
+        let (assessment, _) =
+            world.shown("write_file", json!({"path": "w:package.json", "content": content}));
+        let View::NeedsApproval(request) = assessment.view else { panic!("needs no approval") };
+        assert!(request.patterns.is_empty());
+        assert_eq!(request.same.as_deref(), Some("exactly this `write_file` of w:package.json"));
+        request.payload
+    };
+    assert_eq!(payload("1"), payload("1"));
+    assert_ne!(payload("1"), payload("2"));
+}
+
+#[test]
+fn reason_says_why_a_file_is_always_shown() {
+    let world = World::with_w();
+    let (assessment, _) = world.shown("write_file", write("w:Makefile"));
+    let View::NeedsApproval(request) = assessment.view else { panic!("needs no approval") };
+    let text = "a change of `w:Makefile` always needs approval: it can run or control programs (the built-in \
+                list has `Makefile`)";
+    assert!(request.facts.iter().any(|fact| fact.text == text), "{:?}", request.facts);
+}

@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use askfirst_config::{Config, Settings};
-use askfirst_files::never::{Names, Never};
+use askfirst_files::never::Never;
 use askfirst_sandbox::SYSTEM_PATHS;
+use askfirst_shell::Names;
 use askfirst_shell::is_secret;
 
 use crate::error::show;

@@ -7,7 +7,7 @@ use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalAware, Invocation, ToolDefinition, ToolError, Toolset};
 use askfirst_config::Config;
 use askfirst_files::{FileTools, is_short};
-pub use askfirst_files::{FilesError, NEVER_WRITE, NarrowerRoot};
+pub use askfirst_files::{FilesError, NarrowerRoot};
 use serde_json::Value;
 
 use crate::blocking::offload;

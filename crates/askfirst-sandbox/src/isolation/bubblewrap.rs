@@ -16,7 +16,7 @@ use super::mounts::{PROC_COVERED, PROC_OF_ROOT};
 use super::order::Order;
 use super::sys;
 use crate::error::{LaunchError, escape};
-use crate::profile::{Denial, Descriptors, Identity, Mode, Network, OSProfile, depth};
+use crate::profile::{Denial, Descriptors, Identity, KeptFolder, Mode, Network, OSProfile, depth};
 
 /// Where systems install bubblewrap. Folders of a user are not searched.
 const PATHS: [&str; 2] = ["/usr/bin/bwrap", "/bin/bwrap"];
@@ -114,8 +114,16 @@ pub(super) fn command(
             Err(_) => {}
         }
     }
-    for path in &profile.private {
+    for path in profile.private_folders() {
         builder.words(["--tmpfs".as_ref(), path.as_ref()]);
+    }
+    for KeptFolder { at, folder } in &profile.kept {
+        let handle = open(&folder.path).map_err(failed(at))?;
+        let stat = sys::stat(handle.as_fd()).map_err(failed(at))?;
+        if (stat.st_dev, stat.st_ino) != (folder.identity.device, folder.identity.inode) {
+            return Err(failed(at)(io::Error::from_raw_os_error(libc::ESTALE)));
+        }
+        builder.with_descriptor("--bind-fd", handle, at);
     }
     builder.words(["--proc".as_ref(), "/proc".as_ref()]);
     for name in PROC_COVERED.into_iter().chain(PROC_OF_ROOT) {

@@ -296,7 +296,8 @@ pub(super) fn landlock_rules(order: &Order) -> Result<Ruleset, SetupError> {
             rules.allow("/".as_ref(), AccessRights::Read).map_err(failed())?;
             rules.allow("/dev".as_ref(), AccessRights::Use).map_err(failed())?;
             let writable = order.profile.writable.iter().map(|grant| &grant.path);
-            for path in writable.chain(&order.profile.private) {
+            let kept = order.profile.kept.iter().map(|kept| &kept.at);
+            for path in writable.chain(order.profile.private_folders()).chain(kept) {
                 match rules.allow(path, AccessRights::Write) {
                     // A mount that denies the path covers it.
                     Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {}

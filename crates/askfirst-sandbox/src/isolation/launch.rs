@@ -20,7 +20,7 @@ use crate::launch::{
 };
 use crate::marker::{self, Marker};
 use crate::prepare::{SpawnArgs, argv, open_folder, variables};
-use crate::profile::{Descriptors, OSProfile, User};
+use crate::profile::{Descriptors, OSProfile, User, View};
 use crate::spawn::{ChildStreams, ExtraFds, Session, spawn};
 use crate::spec::{End, LaunchOutcome, Limits, Spec};
 use crate::stop::Stop;
@@ -123,6 +123,12 @@ pub(super) fn build_order(
     if !profile.views.is_empty() && sandbox.backend != Backend::Namespaces {
         let cause = io::Error::from_raw_os_error(libc::ENOTSUP);
         return Err(LaunchError::Sandbox { step: "making a view without own namespaces".to_owned(), cause });
+    }
+    // The view of another folder would leave its files writable.
+    let is_granted = |view: &&View| profile.writable.iter().any(|grant| grant.path == view.root);
+    if let Some(view) = profile.views.iter().find(|view| !is_granted(view)) {
+        let step = format!("making a view of `{}`, which is no writable grant", escape(&view.root));
+        return Err(LaunchError::Sandbox { step, cause: io::Error::from_raw_os_error(libc::EINVAL) });
     }
     let profile = OSProfile { limits: stricter(&profile.limits, &spec.limits), ..profile.clone() };
     Ok(Order {

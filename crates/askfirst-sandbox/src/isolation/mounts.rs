@@ -16,13 +16,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use grants::{copy, pick_grant};
+use grants::{copy, pick_grant, pick_kept};
 pub(super) use kernel_mounts::KernelMounts;
 
 use super::order::{Order, SetupError};
 use super::sys::{self, MountScope, NO_DEVICES, NO_PROGRAMS, NO_SET_ID, READ_ONLY};
 use crate::error::escape;
-use crate::profile::{Denial, Descriptors, Mode};
+use crate::profile::{Denial, Descriptors, Mode, depth};
 
 /// Devices that every program may use. They give access to nothing else.
 pub(super) const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -76,6 +76,8 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     let grants =
         profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(profile, grant, mode)?)));
     let grants = grants.collect::<Result<Vec<_>, SetupError>>()?;
+    let kept = profile.kept.iter().map(|kept| Ok((kept.at.as_path(), pick_kept(kept)?)));
+    let kept = kept.collect::<Result<Vec<_>, SetupError>>()?;
     let devices = devices(order)?;
     let proc = new_proc()?;
 
@@ -93,7 +95,7 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     moved(kernel_mounts::is_independent(order).then(|| kernel_mounts.clone()));
 
     builder.system(system)?;
-    builder.private()?;
+    builder.private(kept)?;
     for (grant, mount) in &grants {
         let entry_kind = entry_kind(mount.as_fd()).map_err(mounting(&grant.path))?;
         let onto = builder.place(&grant.path, entry_kind).map_err(mounting(&grant.path))?;
@@ -207,7 +209,7 @@ fn entry_kind(handle: BorrowedFd<'_>) -> io::Result<EntryKind> {
 }
 
 impl TreeBuilder<'_> {
-    /// Opens the place at a path. Creates it if it is missing, but only in our own file systems.
+    /// Opens the place at a path. Creates it if it is missing, but only in our own file systems and in kept folders.
     fn place(&self, path: &Path, kind: EntryKind) -> io::Result<OwnedFd> {
         let relative = relative(path)?;
         match sys::open_path(self.root.as_raw_fd(), &relative) {
@@ -223,25 +225,37 @@ impl TreeBuilder<'_> {
             .collect();
         let Some(last) = names.pop() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut within: Option<OwnedFd> = None;
+        let mut folder = PathBuf::from("/");
         for name in names {
             let at = within.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
-            within = Some(self.step(at, name, EntryKind::Folder)?);
+            within = Some(self.step(at, &folder, name, EntryKind::Folder)?);
+            folder.push(name);
         }
-        self.step(within.as_ref().map_or(self.root.as_fd(), AsFd::as_fd), last, kind)
+        self.step(within.as_ref().map_or(self.root.as_fd(), AsFd::as_fd), &folder, last, kind)
     }
 
-    fn step(&self, at: BorrowedFd<'_>, name: &OsStr, kind: EntryKind) -> io::Result<OwnedFd> {
+    /// Whether something may be created in the folder at this path, which this handle holds.
+    fn may_create(&self, at: BorrowedFd<'_>, folder: &Path) -> io::Result<bool> {
+        Ok(self.ours.contains(&device_of(at)?) || self.order.profile.is_kept(folder))
+    }
+
+    fn step(&self, at: BorrowedFd<'_>, folder: &Path, name: &OsStr, kind: EntryKind) -> io::Result<OwnedFd> {
         let name = CString::new(name.as_bytes())?;
         match sys::open_path(at.as_raw_fd(), &name) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             found => return found,
         }
-        if !self.ours.contains(&device_of(at)?) {
+        if !self.may_create(at, folder)? {
             return Err(io::Error::from_raw_os_error(libc::ENOENT));
         }
-        match kind {
-            EntryKind::Folder => sys::make_folder(at.as_raw_fd(), &name, 0o755)?,
-            EntryKind::File => sys::make_file(at.as_raw_fd(), &name, 0o644)?,
+        let created = match kind {
+            EntryKind::Folder => sys::make_folder(at.as_raw_fd(), &name, 0o755),
+            EntryKind::File => sys::make_file(at.as_raw_fd(), &name, 0o644),
+        };
+        match created {
+            // Another sandbox with the same kept folder has just created it.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+            created => created?,
         }
         sys::open_path(at.as_raw_fd(), &name)
     }
@@ -291,21 +305,29 @@ impl TreeBuilder<'_> {
         Ok((folder.as_fd(), CString::new(name.as_bytes())?))
     }
 
-    /// Mounts the private folders, and links `/var/tmp` to `/tmp`.
-    fn private(&mut self) -> Result<(), SetupError> {
+    /// Mounts the private folders and the kept ones, and links `/var/tmp` to `/tmp`.
+    fn private(&mut self, kept: Vec<(&Path, OwnedFd)>) -> Result<(), SetupError> {
+        let profile = &self.order.profile;
         let size = self.order.profile.limits.memory.map(|bytes| bytes.to_string());
         let size = size.map(CString::new).transpose().unwrap_or_default();
         let mut options = vec![(c"mode", c"1777")];
         options.extend(size.as_deref().map(|size| (c"size", size)));
-        for path in &self.order.profile.private {
-            let mount = sys::new_mount(c"tmpfs", &options, NO_SET_ID | NO_DEVICES).map_err(mounting(path))?;
+        let private = profile.private_folders().map(|path| (path.as_path(), None));
+        let mut all: Vec<_> = private.chain(kept.into_iter().map(|(at, kept)| (at, Some(kept)))).collect();
+        all.sort_by_key(|(path, _)| depth(path));
+        let known = all.iter().any(|(path, _)| path.starts_with("/var"));
+        for (path, kept) in all {
             let onto = self.place(path, EntryKind::Folder).map_err(mounting(path))?;
+            if let Some(kept) = kept {
+                sys::attach(kept.as_fd(), onto.as_fd()).map_err(mounting(path))?;
+                continue;
+            }
+            let mount = sys::new_mount(c"tmpfs", &options, NO_SET_ID | NO_DEVICES).map_err(mounting(path))?;
             sys::attach(mount.as_fd(), onto.as_fd()).map_err(mounting(path))?;
             self.ours.push(device_of(mount.as_fd()).map_err(mounting(path))?);
         }
         let other = Path::new("/var/tmp");
-        let known = |path: &PathBuf| path.starts_with("/var");
-        if !self.order.profile.private.iter().any(known) && self.order.profile.grant_of(other).is_none() {
+        if !known && profile.grant_of(other).is_none() {
             self.place(Path::new("/var"), EntryKind::Folder).map_err(mounting(other))?;
             sys::make_link(c"../tmp", self.root.as_raw_fd(), c"var/tmp").map_err(mounting(other))?;
         }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::order::{Backend, Order, Task};
-use crate::profile::{Denial, DeniedPath, Descriptors, Grant, Identity, Network, OSProfile, User, View};
+use crate::profile::{
+    Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, User, View,
+};
 use crate::spec::Limits;
 use crate::terminal::TerminalAccess;
 
@@ -67,6 +69,10 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
         out.text(to.as_os_str());
     });
     out.list(&profile.private, |out, path| out.text(path.as_os_str()));
+    out.list(&profile.kept, |out, kept| {
+        out.text(kept.at.as_os_str());
+        grant(out, &kept.folder);
+    });
     out.number(match profile.network {
         Network::Own => 0,
         Network::Shared => 1,
@@ -149,6 +155,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
     let system = from.list(WireReader::path)?;
     let links = from.list(|from| Some((from.path()?, from.path()?)))?;
     let private = from.list(WireReader::path)?;
+    let kept = from.list(|from| Some(KeptFolder { at: from.path()?, folder: grant(from)? }))?;
     let network = match from.number()? {
         0 => Network::Own,
         1 => Network::Shared,
@@ -183,6 +190,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         system,
         links,
         private,
+        kept,
         network,
         limits,
         environment,

@@ -7,77 +7,13 @@ use std::sync::Arc;
 use askfirst::Approval;
 
 use super::{Class, Known, Reason, Start, Touched, Used};
+use crate::file_level::{FileLevel, level_of};
 use crate::glob::{Glob, Reach};
 use crate::line::tree::Piece;
 use crate::paths;
 use crate::programs::is_python;
 use crate::programs::used::Given;
 use crate::world::World;
-
-/// Files that say what builds, tests and scripts of a project run.
-const STEERING: [&str; 61] = [
-    ".babelrc",
-    "BUILD",
-    "BUILD.bazel",
-    "CMakeLists.txt",
-    "Cargo.toml",
-    "Dockerfile",
-    "Fastfile",
-    "GNUmakefile",
-    "Gemfile",
-    "Gruntfile.js",
-    "Jakefile",
-    "Justfile",
-    "Makefile",
-    "Package.swift",
-    "Procfile",
-    "Rakefile",
-    "SConstruct",
-    "Taskfile.yml",
-    "Vagrantfile",
-    "WORKSPACE",
-    "build.rs",
-    "build.sbt",
-    "build.xml",
-    "build.zig",
-    "bunfig.toml",
-    "compose.yaml",
-    "compose.yml",
-    "composer.json",
-    "conftest.py",
-    "default.nix",
-    "deno.json",
-    "deno.jsonc",
-    "docker-compose.yml",
-    "dodo.py",
-    "fabfile.py",
-    "flake.nix",
-    "gulpfile.js",
-    "justfile",
-    "magefile.go",
-    "makefile",
-    "meson.build",
-    "mix.exs",
-    "noxfile.py",
-    "nx.json",
-    "package.json",
-    "phpunit.xml",
-    "pom.xml",
-    "pyproject.toml",
-    "pytest.ini",
-    "rebar.config",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "setup.cfg",
-    "setup.py",
-    "shell.nix",
-    "sitecustomize.py",
-    "tasks.py",
-    "tox.ini",
-    "turbo.json",
-    "usercustomize.py",
-    "wscript",
-];
 
 /// Programs that bring files from elsewhere, under names that are not told by their words.
 const BRINGING: [&str; 32] = [
@@ -234,7 +170,7 @@ impl Before {
             "this command gets a branch name, and this line may check out a branch whose name is an option"
         } else if start.loose && (self.odd || self.brought || self.replaced) {
             "this command gets the files that a wildcard finds, and this line may add names that split into words"
-        } else if runs && self.filled.iter().any(|filled| steers(filled)) {
+        } else if runs && self.filled.iter().any(|filled| level_of(filled) > FileLevel::Ordinary) {
             "this command may run a file that this line itself writes"
         } else if touched.run.is_empty() && self.may_be_imported(start) {
             "this command may import a file that this line itself adds"
@@ -372,20 +308,4 @@ fn named_plainly(used: &Used, start: &Start) -> bool {
     let mut texts = operands.filter_map(|operand| start.words.get(operand.word)).peekable();
     let plain = |text: &str| !text.starts_with(':') && !text.contains(['*', '?', '[']);
     texts.peek().is_some() && texts.all(|word| word.literal().is_some_and(plain))
-}
-
-fn steers(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let ends = [
-        ".mk",
-        ".gradle",
-        ".gradle.kts",
-        ".config.js",
-        ".config.cjs",
-        ".config.mjs",
-        ".config.ts",
-        "rc.js",
-        "rc.cjs",
-    ];
-    STEERING.contains(&name) || ends.iter().any(|end| name.ends_with(end))
 }

@@ -8,7 +8,7 @@ use super::mounting;
 use crate::error::escape;
 use crate::isolation::order::SetupError;
 use crate::isolation::sys::{self, MountScope, NO_DEVICES, NO_SET_ID, READ_ONLY};
-use crate::profile::{Grant, Identity, Mode, OSProfile, View, depth};
+use crate::profile::{Grant, Identity, KeptFolder, Mode, OSProfile, View, depth};
 
 pub(super) fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
     let copy = sys::copy_tree(of.as_fd())?;
@@ -26,6 +26,12 @@ pub(super) fn pick_grant(profile: &OSProfile, grant: &Grant, mode: Mode) -> Resu
         Some(view) => overlay(&handle, view),
         None => copy(&handle, mode).map_err(mounting(&grant.path)),
     }
+}
+
+/// Copies a folder that the caller keeps.
+pub(super) fn pick_kept(kept: &KeptFolder) -> Result<OwnedFd, SetupError> {
+    let handle = open_grant(&kept.folder)?;
+    copy(&handle, Mode::Write).map_err(mounting(&kept.folder.path))
 }
 
 /// Mounts a view: an overlay whose lower layer is the folder of the grant.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{EntryKind, TreeBuilder, device_of};
+use super::{EntryKind, TreeBuilder};
 use crate::error::escape;
 use crate::isolation::order::SetupError;
 use crate::isolation::sys;
@@ -19,7 +19,7 @@ impl TreeBuilder<'_> {
                     return Err(io::ErrorKind::InvalidInput.into());
                 };
                 let folder = self.place(above, EntryKind::Folder)?;
-                if !self.ours.contains(&device_of(folder.as_fd())?) {
+                if !self.may_create(folder.as_fd(), above)? {
                     return Ok(());
                 }
                 sys::make_link(&sys::c_path(to)?, folder.as_raw_fd(), &CString::new(name.as_bytes())?)

@@ -6,6 +6,7 @@ mod denials;
 mod escapes;
 mod everyday;
 mod files;
+mod kept;
 mod kernel;
 mod missing_features;
 mod network;

@@ -40,7 +40,7 @@ pub(super) enum Isolation {
     Bubblewrap,
     /// The sandbox of a helper that has run a program before.
     PooledHelper,
-    /// The sandbox with a view of the writable root.
+    /// The sandbox with a view of the writable root, and with a kept `/tmp`.
     View,
 }
 
@@ -235,7 +235,7 @@ fn in_sandbox(who: As, sandbox: &Sandbox, root: Root) {
     let mut victim = victim(&base);
     world.victim = victim.id() as i32;
     open_descriptors(&world);
-    for layer in ["LAYERS/upper", "LAYERS/work"] {
+    for layer in ["LAYERS/upper", "LAYERS/work", "LAYERS/tmp"] {
         fs::create_dir_all(base.join(layer)).unwrap();
     }
     if who == As::RootForUser {
@@ -252,6 +252,7 @@ fn in_sandbox(who: As, sandbox: &Sandbox, root: Root) {
     }
     if root == Root::View {
         profile.views = vec![super::views::view(&world.a(""), &base.join("LAYERS"))];
+        profile.kept = vec![super::kept::kept("/tmp", &base.join("LAYERS/tmp"))];
     }
     let over = launch_in_sandbox(sandbox, &profile, &spec, &Stop::new()).unwrap();
     assert!(root == Root::Itself || super::views::entries(&world.a("")) == before, "a file changed");

@@ -88,6 +88,73 @@ fn grant_inside_a_view_is_written_directly() {
 
 // invariant: 4
 #[test]
+fn direct_folder_in_a_view_stays_at_its_place() {
+    let (home, mut profile) = scene();
+    let direct = home.path.join("A/sub/deep/out");
+    for folder in [&direct, &home.path.join("A/other/out"), &home.path.join("OUT/out")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(home.path.join("A/steer"), "text\n").unwrap();
+    profile.writable.push(Grant::of(&direct).unwrap());
+    let before = entries(&home.path.join("A"));
+    let script = "exec 2>/dev/null
+        mv sub/deep/out x; mv sub/deep x; mv sub x; mv -T other sub; mv -T other/out sub/deep/out
+        rmdir sub/deep/out; rm -rf sub; ln -sfn ../../.. sub/deep/out; ln -sfn .. sub/deep; ln -sfn . sub
+        python3 -c '
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for a in (b\"sub/deep/out\", b\"sub/deep\", b\"sub\"): print(libc.rename(a, a + b\"2\"), ctypes.get_errno())
+'
+        umount sub/deep/out; ln steer sub/deep/out/steer; ln sub/deep/out/steer linked
+        mv steer sub/deep/out/moved; echo over > sub/deep/out/moved; echo built > sub/deep/out/new; echo new > steer";
+    assert_eq!(text(&run(&home, &profile, script)), format!("-1 {}\n", libc::EBUSY).repeat(3));
+    let mut after = entries(&home.path.join("A"));
+    let written = after.split_off(&direct.join("moved"));
+    after.append(&mut written.into_iter().filter(|(path, _)| path.parent() != Some(&direct)).collect());
+    let without_times = |all: BTreeMap<PathBuf, (u64, u32, i64, i64, Vec<u8>)>| {
+        all.into_iter()
+            .map(|(path, (inode, mode, _, _, content))| (path, inode, mode, content))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(without_times(after), without_times(before), "a file outside the folder changed");
+    let read = |name: &str| fs::read_to_string(direct.join(name)).unwrap();
+    assert_eq!((read("new"), read("moved")), ("built\n".to_owned(), "over\n".to_owned()));
+}
+
+// invariant: 4
+#[test]
+fn denied_path_in_a_direct_folder_stays_denied() {
+    let (home, mut profile) = scene();
+    let target = home.path.join("A/target");
+    fs::create_dir_all(target.join("in")).unwrap();
+    fs::write(target.join("in/.env"), "secret").unwrap();
+    fs::write(target.join("held"), "text\n").unwrap();
+    profile.writable.push(Grant::of(&target).unwrap());
+    let denied = |name: &str, what| DeniedPath { path: target.join(name), what };
+    profile.denied = vec![denied("in/.env", Denial::All), denied("held", Denial::Write)];
+    let script =
+        "exec 2>&1; cat target/in/.env; mv target/in target/x; echo over > target/held; rm -f target/held
+        echo built > target/in/new; cp -r target all; cat all/in/.env; cat target/held";
+    let said = text(&run(&home, &profile, script));
+    assert!(!said.contains("secret") && said.ends_with("text\n"), "{said}");
+    assert_eq!(fs::read_to_string(target.join("in/.env")).unwrap(), "secret");
+    assert_eq!(fs::read_to_string(target.join("held")).unwrap(), "text\n");
+    assert_eq!(fs::read_to_string(target.join("in/new")).unwrap(), "built\n");
+}
+
+#[test]
+fn view_of_a_folder_without_write_grant_is_refused() {
+    let (home, mut profile) = scene();
+    profile.readable.push(Grant::of(home.path.join("OUT")).unwrap());
+    profile.views[0].root = home.path.join("OUT");
+    let spec = sh(&home.path.join("A"), "echo x > new");
+    let refused = launch_in_sandbox(&sandbox(), &profile, &spec, &Stop::new()).unwrap_err().to_string();
+    assert!(refused.contains("no writable grant"), "{refused}");
+    assert!(!home.path.join("A/new").exists());
+}
+
+// invariant: 4
+#[test]
 fn denied_path_is_hidden_in_a_view_under_any_name() {
     let (home, mut profile) = scene();
     fs::write(home.path.join("A/sub/.env"), "secret").unwrap();

@@ -21,6 +21,7 @@ fn order() -> Order {
                 DeniedPath { path: "/w/.git".into(), what: Denial::Write },
             ],
             links: vec![("/home".into(), "/data/home".into())],
+            kept: vec![KeptFolder { at: "/tmp".into(), folder: grant("/k") }],
             network: Network::Shared,
             limits: Limits { cpu: Some(Duration::from_secs(3)), file: Some(0), ..Limits::default() },
             environment: vec!["PATH".into()],

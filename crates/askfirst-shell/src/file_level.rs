@@ -1,0 +1,527 @@
+//! One list of files that can run or control programs, with two levels: never written, and always shown first.
+//!
+//! The file tools, the shell analysis, the sandbox and the decision on the effects of a command all use it.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use super::fold::{FoldedPath, fold_path};
+use super::path_rules::{Names, PathRules};
+
+/// How a change of a file is treated, whatever the approval of its root is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileLevel {
+    /// The approval of the root decides.
+    Ordinary,
+    /// The file can run or control programs: askfirst asks about each change and shows the diff.
+    Shown,
+    /// No tool and no command may write the file.
+    Never,
+}
+
+/// Files that can run a program when a user opens a folder, starts a shell, builds or commits, and files that switch
+/// askfirst off.
+const NEVER: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/worktrees/**/config.worktree",
+    ".git/**/commondir",
+    ".git/info/attributes",
+    ".git/modules/**/hooks",
+    ".git/modules/**/config",
+    ".githooks",
+    ".husky",
+    ".huskyrc",
+    ".huskyrc.*",
+    ".gitconfig",
+    ".gitmodules",
+    ".config/git",
+    ".hg/hgrc",
+    ".hg/hgrc-not-shared",
+    ".hg/sharedpath",
+    ".sl/config",
+    ".sl/sharedpath",
+    ".jj/repo/config.toml",
+    ".jj/workspace-config.toml",
+    ".hgrc",
+    ".ssh",
+    ".gnupg",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".envrc",
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".fleet",
+    ".nvim.lua",
+    ".nvimrc",
+    ".exrc",
+    ".vimrc",
+    ".lvimrc",
+    ".lazy.lua",
+    ".helix",
+    ".emacs",
+    ".emacs.d",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".cursor",
+    ".cursorrules",
+    ".windsurf",
+    ".windsurfrules",
+    ".clinerules",
+    ".roo",
+    ".continue",
+    ".aider.conf.yml",
+    ".tmux.conf",
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    "lefthook.jsonc",
+    "lefthook-local.*",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".lefthook.toml",
+    ".lefthook.json",
+    ".lefthook.jsonc",
+    ".lefthook-local.*",
+    ".lefthook-local",
+    ".lefthook",
+    ".claude",
+    ".opencode",
+    "opencode.json",
+    "opencode.jsonc",
+    ".kiro",
+    ".codex",
+    ".gemini",
+    ".github/hooks",
+    ".copilot",
+    ".qwen",
+    ".mcp.json",
+    "askfirst.yaml",
+    ".config/askfirst",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".yarn/releases",
+    ".yarn/plugins",
+    ".pnpmfile.cjs",
+    ".pre-commit-config.yaml",
+    ".mise",
+    ".mise.local.toml",
+    "mise.local.toml",
+    "mise/config.toml",
+    ".config/mise",
+    ".config/mise.toml",
+    ".mise.toml",
+    "mise.toml",
+    ".devcontainer",
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".irbrc",
+    ".pryrc",
+    ".Rprofile",
+    ".psqlrc",
+    ".sqliterc",
+    ".inputrc",
+    ".wgetrc",
+    ".curlrc",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".pam_environment",
+    "*.code-workspace",
+];
+
+/// Files that builds, tests, other programs or agents obey.
+const SHOWN: &[&str] = &[
+    // Version control.
+    ".gitattributes",
+    ".hg",
+    ".jj",
+    ".sl",
+    ".svn",
+    // Agents' instructions, and the settings of agents.
+    ".agent",
+    ".agents",
+    ".aiderignore",
+    ".amazonq",
+    ".augment",
+    ".crush.json",
+    ".goosehints",
+    ".junie",
+    ".openhands",
+    ".rules",
+    ".trae",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    "copilot-instructions.md",
+    "crush.json",
+    "GEMINI.md",
+    "QWEN.md",
+    "SKILL.md",
+    // Builds on other machines.
+    ".appveyor.yml",
+    ".azure-pipelines",
+    ".buildkite",
+    ".circleci",
+    ".cirrus.yml",
+    ".drone.yml",
+    ".forgejo",
+    ".gitea",
+    ".github",
+    ".gitlab",
+    ".gitlab-ci.yml",
+    ".semaphore",
+    ".teamcity",
+    ".travis.yml",
+    ".woodpecker",
+    ".woodpecker.yaml",
+    ".woodpecker.yml",
+    "appveyor.yml",
+    "azure-pipelines-*.yml",
+    "azure-pipelines.yaml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "buildspec.yaml",
+    "buildspec.yml",
+    "cloudbuild.yaml",
+    "cloudbuild.yml",
+    "codemagic.yaml",
+    "Jenkinsfile",
+    "Jenkinsfile.*",
+    "netlify.toml",
+    "vercel.json",
+    "wercker.yml",
+    // Hooks.
+    ".lintstagedrc*",
+    ".overcommit.yml",
+    ".pre-commit-hooks.yaml",
+    // Builds and tasks.
+    "*.bzl",
+    "*.cmake",
+    "*.just",
+    "*.mak",
+    "*.mk",
+    "*.sbt",
+    ".bazelrc",
+    ".bazelversion",
+    ".buckconfig",
+    ".justfile",
+    ".mvn",
+    "autogen.sh",
+    "BUCK",
+    "BUILD.bazel",
+    "build.sc",
+    "build.xml",
+    "build.zig",
+    "build.zig.zon",
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "CMakeUserPresets.json",
+    "configure.ac",
+    "Earthfile",
+    "GNUmakefile",
+    "Jakefile",
+    "Jakefile.js",
+    "Justfile",
+    "mage.go",
+    "magefile.go",
+    "Makefile",
+    "Makefile.*",
+    "meson.build",
+    "meson.options",
+    "meson_options.txt",
+    "MODULE.bazel",
+    "pants.toml",
+    "Procfile",
+    "SConscript",
+    "SConstruct",
+    "skaffold.yaml",
+    "Taskfile.*",
+    "Tiltfile",
+    "WORKSPACE.bazel",
+    "wscript",
+    // Rust, Swift, Elixir, Erlang and Haskell.
+    "*.podspec",
+    ".cargo",
+    "build.rs",
+    "Cargo.toml",
+    "mix.exs",
+    "Package.swift",
+    "Podfile",
+    "rebar.config",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "Setup.hs",
+    // Python.
+    "*.pth",
+    ".coveragerc",
+    ".flake8",
+    ".nox",
+    ".pylintrc",
+    ".tox",
+    ".venv",
+    "__pypackages__",
+    "conftest.py",
+    "dodo.py",
+    "fabfile.py",
+    "hatch.toml",
+    "mypy.ini",
+    "noxfile.py",
+    "Pipfile",
+    "pixi.toml",
+    "pylintrc",
+    "pyproject.toml",
+    "pytest.ini",
+    "pyvenv.cfg",
+    "setup.cfg",
+    "setup.py",
+    "sitecustomize.py",
+    "tasks.py",
+    "tox.ini",
+    "usercustomize.py",
+    "uv.toml",
+    "venv",
+    // JavaScript.
+    "*.config.cjs",
+    "*.config.cts",
+    "*.config.js",
+    "*.config.mjs",
+    "*.config.mts",
+    "*.config.ts",
+    ".*rc.cjs",
+    ".*rc.js",
+    ".*rc.mjs",
+    ".*rc.ts",
+    ".babelrc*",
+    ".eslintrc*",
+    ".mocharc*",
+    ".pnp.*",
+    ".pnpmfile.*",
+    ".postcssrc*",
+    ".prettierrc*",
+    ".stylelintrc*",
+    ".swcrc",
+    ".yarn",
+    "bunfig.toml",
+    "deno.json",
+    "deno.jsonc",
+    "Gruntfile.*",
+    "gulpfile.*",
+    "lerna.json",
+    "node_modules",
+    "nx.json",
+    "package.json",
+    "pnpm-workspace.yaml",
+    "rush.json",
+    "turbo.json",
+    "webpack.*.js",
+    // Java and .NET.
+    "*.csproj",
+    "*.fsproj",
+    "*.gradle",
+    "*.gradle.kts",
+    "*.props",
+    "*.targets",
+    "*.vbproj",
+    "*.vcxproj",
+    "build.sbt",
+    "global.json",
+    "gradle.properties",
+    "gradle/wrapper",
+    "gradlew",
+    "gradlew.bat",
+    "mvnw",
+    "mvnw.cmd",
+    "nuget.config",
+    "pom.xml",
+    // Ruby and PHP.
+    "*.gemspec",
+    "*.rake",
+    ".rspec",
+    "Capfile",
+    "composer.json",
+    "Fastfile",
+    "Gemfile",
+    "Guardfile",
+    "phpunit.xml",
+    "phpunit.xml.dist",
+    "Rakefile",
+    "Vagrantfile",
+    // Containers and environments.
+    "*.Dockerfile",
+    "*.nix",
+    ".asdfrc",
+    ".direnv",
+    ".tool-versions",
+    "compose.*.yaml",
+    "compose.*.yml",
+    "compose.yaml",
+    "compose.yml",
+    "Containerfile",
+    "Containerfile.*",
+    "docker-bake.*",
+    "docker-compose*.yaml",
+    "docker-compose*.yml",
+    "Dockerfile",
+    "Dockerfile.*",
+    // Editors.
+    "*.sublime-project",
+    ".ccls",
+    ".clangd",
+    ".vs",
+    ".ycm_extra_conf.py",
+];
+
+/// The same for names whose lower case is an ordinary folder. Only a file of exactly this name counts.
+const SHOWN_EXACTLY: [&str; 2] = ["BUILD", "WORKSPACE"];
+
+/// Paths that, as a file or link, decide which settings a program reads. Each has the reason to block it.
+const SETTINGS_POINTERS: [(&str, &str); 2] = [
+    (".git", "`.git` decides which settings git reads"),
+    (".jj/repo", "`.jj/repo` decides which settings Jujutsu reads"),
+];
+
+/// The content and the state of a git repository: the first names in `.git` that are ordinary.
+const GIT_STATE: [&str; 18] = [
+    "auto_merge",
+    "cherry_pick_head",
+    "commit_editmsg",
+    "fetch_head",
+    "gc.log",
+    "gc.pid",
+    "head",
+    "index",
+    "logs",
+    "merge_head",
+    "merge_mode",
+    "merge_msg",
+    "objects",
+    "orig_head",
+    "packed-refs",
+    "refs",
+    "revert_head",
+    "squash_msg",
+];
+
+/// The compiled lists. If one were invalid, which would be a bug, it would cover every path.
+static NEVER_RULES: LazyLock<Option<PathRules>> = LazyLock::new(|| PathRules::new(NEVER).ok());
+static SHOWN_RULES: LazyLock<Option<PathRules>> = LazyLock::new(|| PathRules::new(SHOWN).ok());
+
+/// Returns the level of a file or link.
+///
+/// The path is relative: from the config's folder, or from the folder above the root, so that the name of the root
+/// counts too. The comparison ignores case and equivalent Unicode spellings. Do not ask about a folder itself: its files
+/// decide.
+#[must_use]
+pub fn level_of(path: &Path) -> FileLevel {
+    protection(path).map_or(FileLevel::Ordinary, |(level, _)| level)
+}
+
+/// Returns the level of a file or link that is not ordinary, and the reason. See [`level_of`].
+#[must_use]
+pub fn protection(path: &Path) -> Option<(FileLevel, String)> {
+    let found = |text: &str| never_text(text).or_else(|| shown_text(text, path));
+    strictest(path, found)
+}
+
+/// Returns the reason why a file or link is never written, if there is one.
+#[must_use]
+pub fn never_written(path: &Path) -> Option<String> {
+    strictest(path, never_text).map(|(_, why)| why)
+}
+
+/// Returns the reason why nothing in a folder is ever written, if there is one.
+#[must_use]
+pub fn never_in_folder(path: &Path) -> Option<String> {
+    strictest(path, listed_text).map(|(_, why)| why)
+}
+
+/// Returns the rule for files that are never written and to which this path would lead, as a link.
+#[must_use]
+pub fn never_below(path: &Path) -> Option<&'static str> {
+    NEVER_RULES.as_ref()?.find_below(Names { whole: path, in_root: Path::new(""), in_home: None })
+}
+
+/// Applies `find` to each folded form of a path.
+fn strictest(path: &Path, find: impl Fn(&str) -> Option<(FileLevel, String)>) -> Option<(FileLevel, String)> {
+    match fold_path(path) {
+        FoldedPath::Single(text) => find(&text),
+        FoldedPath::Both(lower, folded) => {
+            [find(&lower), find(&folded)].into_iter().flatten().max_by_key(|(level, _)| *level)
+        }
+    }
+}
+
+fn never_text(text: &str) -> Option<(FileLevel, String)> {
+    let pointer = || {
+        let found = SETTINGS_POINTERS.iter().find(|(names, _)| ends_with(text, names));
+        found.map(|(_, why)| (FileLevel::Never, (*why).to_owned()))
+    };
+    listed_text(text).or_else(pointer)
+}
+
+fn listed_text(text: &str) -> Option<(FileLevel, String)> {
+    let why = match &*NEVER_RULES {
+        Some(rules) => {
+            rules.covering_at_any_depth(text).map(|rule| format!("the built-in list has `{rule}`"))
+        }
+        None => Some("the built-in list is invalid".to_owned()),
+    };
+    why.map(|why| (FileLevel::Never, why))
+}
+
+fn shown_text(text: &str, path: &Path) -> Option<(FileLevel, String)> {
+    let exactly = || SHOWN_EXACTLY.into_iter().find(|name| path.file_name().is_some_and(|own| own == *name));
+    let rule = match &*SHOWN_RULES {
+        Some(rules) => rules.covering_at_any_depth(text).or_else(exactly),
+        None => Some("*"),
+    };
+    let in_git = || git_part(text).filter(|part| !is_git_state(part)).map(|_| ".git");
+    let rule = rule.or_else(in_git)?;
+    Some((FileLevel::Shown, format!("it can run or control programs (the built-in list has `{rule}`)")))
+}
+
+/// The part of a path that is inside the first `.git` folder.
+fn git_part(text: &str) -> Option<&str> {
+    let at = if text.starts_with(".git/") { 0 } else { text.find("/.git/")? + 1 };
+    text.get(at + ".git/".len()..)
+}
+
+fn is_git_state(part: &str) -> bool {
+    let (first, rest) = part.split_once('/').unwrap_or((part, ""));
+    let first = first.strip_suffix(".lock").unwrap_or(first);
+    // `objects/info/alternates` names another repository.
+    GIT_STATE.contains(&first) && !(first == "objects" && rest.starts_with("info/"))
+}
+
+/// Returns true if a path ends with these names.
+fn ends_with(text: &str, names: &str) -> bool {
+    text.strip_suffix(names).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+}
+
+#[cfg(test)]
+#[path = "file_level/tests.rs"]
+mod tests;
