@@ -62,7 +62,7 @@ pub struct CommitOptions {
     pub durability: Durability,
 }
 
-impl PendingCommit<'_> {
+impl PendingCommit {
     /// Commits exactly these changes, or nothing. `upper` is the layer from which they were collected: the one of this
     /// commit, or another one, such as a tmpfs, from which everything is copied.
     ///

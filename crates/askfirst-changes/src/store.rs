@@ -1,6 +1,7 @@
 //! The state folder: one folder for each commit, with its upper layer, its journal and what it replaced.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 use crate::apply::{Private, Sides, TopFolder};
 use crate::beneath;
 use crate::change::RootId;
+use crate::collect::root_id;
 use crate::error::{ChangeError, failed};
 use crate::journal::{CommitState, Journal};
 
@@ -22,10 +24,10 @@ const STAGED: &[u8] = b"staged";
 const TRIES: usize = 100;
 
 /// The state folder of all roots.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ChangeStore {
-    pub(crate) commits: OwnedFd,
-    locks: OwnedFd,
+    pub(crate) commits: Arc<OwnedFd>,
+    locks: Arc<OwnedFd>,
 }
 
 /// A lock that is released when it is dropped, or when the process ends.
@@ -50,7 +52,7 @@ impl ChangeStore {
         rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(fault())?;
         let commits = beneath::make_or_open_folder(&folder, b"commits").map_err(fault())?;
         let locks = beneath::make_or_open_folder(&folder, b"locks").map_err(fault())?;
-        Ok(Self { commits, locks })
+        Ok(Self { commits: Arc::new(commits), locks: Arc::new(locks) })
     }
 
     /// Makes the folder of a new commit, for a view of `root` to begin with.
@@ -58,7 +60,7 @@ impl ChangeStore {
     /// # Errors
     ///
     /// Fails if the folder cannot be made.
-    pub fn begin(&self, root: impl AsFd) -> Result<PendingCommit<'_>, ChangeError> {
+    pub fn begin(&self, root: impl AsFd) -> Result<PendingCommit, ChangeError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut number = u64::try_from(now.as_millis()).unwrap_or(0);
         let mut tried = 0;
@@ -81,14 +83,32 @@ impl ChangeStore {
         }
     }
 
-    /// Waits until no other commit or undo works on this root.
+    /// Returns a number that changes with each commit, undo and recovery of this root.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub fn generation(&self, root: impl AsFd) -> Result<u64, ChangeError> {
+        let (name, file) = self.open_lock(root_id(root)?)?;
+        read_generation(&file).map_err(failed("read the lock", &name))
+    }
+
+    /// Waits until no other commit or undo works on this root, and announces that this one does.
     pub(crate) fn lock_root(&self, root: RootId) -> Result<Locked, ChangeError> {
+        let (name, file) = self.open_lock(root)?;
+        retry(|| rustix::fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed("lock", &name))?;
+        let locked = Locked(file);
+        let next = read_generation(&locked.0).map_err(failed("read the lock", &name))?.wrapping_add(1);
+        rustix::io::pwrite(&locked.0, &next.to_le_bytes(), 0).map_err(failed("write the lock", &name))?;
+        Ok(locked)
+    }
+
+    fn open_lock(&self, root: RootId) -> Result<(Vec<u8>, OwnedFd), ChangeError> {
         let name = format!("{:x}-{:x}", root.device, root.inode).into_bytes();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.locks, &name, flags, Mode::from_raw_mode(0o600))
             .map_err(failed("open the lock", &name))?;
-        retry(|| rustix::fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed("lock", &name))?;
-        Ok(Locked(file))
+        Ok((name, file))
     }
 
     /// Opens and locks the folder of a commit.
@@ -130,6 +150,12 @@ impl ChangeStore {
             .and_then(|()| beneath::remove_tree(&self.commits, &gone));
         removed.map_err(failed("remove", name))
     }
+}
+
+fn read_generation(file: &OwnedFd) -> Result<u64, Errno> {
+    let mut bytes = [0; 8];
+    let read = rustix::io::pread(file, &mut bytes, 0)?;
+    Ok(if read == bytes.len() { u64::from_le_bytes(bytes) } else { 0 })
 }
 
 fn retry(mut call: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
@@ -221,16 +247,16 @@ impl Drop for CommitFolder {
 
 /// A commit that has not begun: a folder with an empty upper layer and a work folder for an overlay.
 #[derive(Debug)]
-pub struct PendingCommit<'a> {
-    pub(crate) store: &'a ChangeStore,
+pub struct PendingCommit {
+    pub(crate) store: ChangeStore,
     pub(crate) commit: CommitFolder,
     upper: OwnedFd,
     work: OwnedFd,
 }
 
-impl<'a> PendingCommit<'a> {
+impl PendingCommit {
     fn new(
-        store: &'a ChangeStore,
+        store: &ChangeStore,
         id: String,
         folder: OwnedFd,
         root: BorrowedFd<'_>,
@@ -243,7 +269,7 @@ impl<'a> PendingCommit<'a> {
         // The top of a view has the permissions of the upper layer, not of the root.
         let mode = rustix::fs::fstat(root).map_err(fault())?.st_mode & 0o7777;
         beneath::set_mode(&upper, mode).map_err(fault())?;
-        Ok(Self { store, commit, upper, work })
+        Ok(Self { store: store.clone(), commit, upper, work })
     }
 
     /// The id of the commit.

@@ -8,8 +8,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::assess::Shown;
+use crate::effects::{Effects, EffectsPolicy, RunBasis, RunFactKind};
 use crate::machine::{Answer, Question, QuestionId};
-use crate::record::Record;
+use crate::permit::RecordedCommitPermit;
+use crate::presentation::ApprovalPresentation;
+use crate::record::{CommitRecord, Record};
 use crate::request::ApprovalRequest;
 use crate::words::{Cause, Timestamp};
 
@@ -171,6 +174,8 @@ pub struct Launch {
     pub output: usize,
     /// The access that it gets.
     pub access: Access,
+    /// What a person has accepted about the run, besides the access.
+    pub accepted: Vec<RunFactKind>,
 }
 
 /// How a process ended.
@@ -232,8 +237,59 @@ pub trait Listener: Send + Sync {
     }
 }
 
+/// A process that ran on a view, and what it would change.
+pub struct Rehearsed {
+    /// The output of the process.
+    pub output: ProcessOutput,
+    /// Its changes.
+    pub held: Arc<dyn HeldChanges>,
+}
+
+/// The changes of a process that ran on a view. Dropping them discards them.
+pub trait HeldChanges: Send + Sync {
+    /// Returns what the process did.
+    fn effects(&self) -> &Effects;
+
+    /// Returns what the decision about the effects depends on.
+    fn policy(&self, basis: RunBasis) -> EffectsPolicy;
+
+    /// Shows the changes to a person.
+    fn present(&self) -> ApprovalPresentation;
+
+    /// Makes the changes, all of them or none. Returns an entry for each root, without the id of the call.
+    ///
+    /// # Errors
+    /// Fails if the permit is for other changes, if the files have changed since, or if something cannot be changed.
+    fn commit(&self, permit: RecordedCommitPermit) -> Result<Vec<CommitRecord>, CommitFailed>;
+}
+
+/// The error for changes that were not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommitFailed {
+    /// The files have changed since the process ran. Nothing was changed, and the process may run again.
+    #[error("the files have changed meanwhile: {0}")]
+    Conflict(String),
+    /// Something cannot be changed.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Starts processes.
 pub trait Launcher: Send + Sync {
+    /// Returns why processes cannot run on a view here, or `None` if they can.
+    fn view_obstacle(&self) -> Option<Arc<str>> {
+        Some("this launcher has no views".into())
+    }
+
+    /// Runs a process on a view of everything that it may write, and waits until it ends.
+    ///
+    /// # Errors
+    /// Fails if the process could not be started on a view, or if its changes could not be collected.
+    fn rehearse(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+        let _ = launch;
+        Err(LaunchFailed("this launcher has no views".to_owned()))
+    }
+
     /// Starts a process, and waits until it ends.
     ///
     /// # Errors

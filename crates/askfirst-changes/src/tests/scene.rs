@@ -84,7 +84,7 @@ impl Scene {
         ChangeStore::open(open(&self.0.join("state")))
     }
 
-    pub(super) fn upper(&self, pending: &PendingCommit<'_>, layer: Layer) -> PathBuf {
+    pub(super) fn upper(&self, pending: &PendingCommit, layer: Layer) -> PathBuf {
         match layer {
             Layer::Own => self.0.join("state/commits").join(pending.id()).join("upper"),
             Layer::Other => self.0.join("elsewhere"),

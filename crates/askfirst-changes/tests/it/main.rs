@@ -85,7 +85,7 @@ impl Project {
     }
 
     /// Runs a script on a view, and unmounts the view.
-    fn try_rehearse(&self, pending: &PendingCommit<'_>, script: &str) -> Output {
+    fn try_rehearse(&self, pending: &PendingCommit, script: &str) -> Output {
         self.rehearse_on(&self.path("state/commits").join(pending.id()), script)
     }
 
@@ -99,20 +99,16 @@ impl Project {
         ))
     }
 
-    fn rehearse(&self, pending: &PendingCommit<'_>, script: &str) {
+    fn rehearse(&self, pending: &PendingCommit, script: &str) {
         let output = self.try_rehearse(pending, script);
         assert!(output.status.success(), "{script}: {output:?}");
     }
 
-    fn collect(&self, pending: &PendingCommit<'_>) -> ChangeSet {
+    fn collect(&self, pending: &PendingCommit) -> ChangeSet {
         collect(self.open_root(), pending.upper(), &CollectLimits::default()).unwrap()
     }
 
-    fn try_commit(
-        &self,
-        pending: &PendingCommit<'_>,
-        changes: &ChangeSet,
-    ) -> Result<CommitSummary, ChangeError> {
+    fn try_commit(&self, pending: &PendingCommit, changes: &ChangeSet) -> Result<CommitSummary, ChangeError> {
         pending.commit(self.open_root(), pending.upper(), changes, &quickly())
     }
 

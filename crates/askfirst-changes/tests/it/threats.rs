@@ -133,7 +133,7 @@ fn two_commits_at_once_never_mix() {
         (pending, changes)
     });
     let barrier = Barrier::new(2);
-    let commit = |side: &(PendingCommit<'_>, ChangeSet)| {
+    let commit = |side: &(PendingCommit, ChangeSet)| {
         barrier.wait();
         project.try_commit(&side.0, &side.1).is_ok()
     };
