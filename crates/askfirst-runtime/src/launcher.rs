@@ -14,19 +14,22 @@ use std::time::Duration;
 
 use askfirst::SandboxStatus;
 use askfirst::ports::{
-    Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, SandboxReport, Stream,
+    Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport,
+    Stream,
 };
 use askfirst_sandbox::{
     Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
     Spec, Stdin, Stop, Violation,
 };
 
+use crate::rehearsal::Rehearsals;
 use crate::sandbox::{
     DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine,
 };
 use askfirst_config::{Config, Settings, Tier};
 use registry::LaunchRegistry;
-use toolchains::{NOT_EXECUTABLE, NOT_FOUND, with_explanation};
+pub(crate) use toolchains::with_explanation;
+use toolchains::{NOT_EXECUTABLE, NOT_FOUND};
 use tracker::CommandTracker;
 
 /// How often a profile is derived again because a file was replaced during the setup of the sandbox.
@@ -113,10 +116,20 @@ pub struct SandboxLauncher {
     start: StartEnvironment,
     /// Found with the first process, and again after something has changed.
     toolchains: Mutex<Option<Arc<Toolchains>>>,
+    /// Made for the first process on a view.
+    rehearsals: OnceLock<Result<Rehearsals, String>>,
+}
+
+/// Whether the roots are searched after a process for protected names that it created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    Needed,
+    /// The process wrote to views only, and the decision about its changes looks at all of them.
+    NotNeeded,
 }
 
 /// The result of a run, with the violations that the kernel reported.
-type RunResult<T> = Result<(T, Vec<Violation>), LaunchError>;
+pub(crate) type RunResult<T> = Result<(T, Vec<Violation>), LaunchError>;
 
 impl SandboxLauncher {
     /// Creates a launcher. It reads nothing before the first process.
@@ -125,7 +138,8 @@ impl SandboxLauncher {
         let start = StartEnvironment::read();
         let state = Some(start.places.state.clone());
         let (running, tracker) = (LaunchRegistry::default(), OnceLock::new());
-        Self { config, running, tracker, state, start, toolchains: Mutex::default() }
+        let rehearsals = OnceLock::new();
+        Self { config, running, tracker, state, start, toolchains: Mutex::default(), rehearsals }
     }
 
     /// Stops all running processes, and starts no more.
@@ -153,6 +167,15 @@ impl SandboxLauncher {
     /// Fails with the reason if nothing can be granted.
     pub fn profile(&self, access: Access) -> Result<OSProfile, LaunchFailed> {
         self.derive(access, self.tracker()?).map(|(derived, _)| derived.profile)
+    }
+
+    /// Returns what processes on views need, or why there is none.
+    pub(crate) fn rehearsals(&self) -> Result<&Rehearsals, String> {
+        let open = || match &self.state {
+            Some(state) => Rehearsals::open(&self.config, state),
+            None => Err("there is no state folder".to_owned()),
+        };
+        self.rehearsals.get_or_init(open).as_ref().map_err(Clone::clone)
     }
 
     fn tracker(&self) -> Result<&CommandTracker, LaunchFailed> {
@@ -202,15 +225,16 @@ impl SandboxLauncher {
             };
             result.map(|(end, violations)| (ended(end), violations))
         };
-        let result = self.run_in_sandbox(launch.access, run);
+        let result = self.run_in_sandbox(launch.access, Search::Needed, run);
         let (ended, violations) = with_explanation(result, hidden)?;
         Ok((ended, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
 
     /// Derives a profile, runs, and cleans up. Starts again if a file was replaced during the setup of the sandbox.
-    fn run_in_sandbox<T>(
+    pub(crate) fn run_in_sandbox<T>(
         &self,
         access: Access,
+        search: Search,
         mut run: impl FnMut(&DerivedProfile, &Stop) -> RunResult<T>,
     ) -> Result<(T, Vec<String>), LaunchFailed> {
         let _launch = self.running.begin().ok_or_else(session_ended)?;
@@ -223,10 +247,16 @@ impl SandboxLauncher {
         loop {
             let (derived, leftovers) = self.derive(access, tracker)?;
             reports.extend(leftovers);
-            let baseline = tracker.baseline(&derived.before, &self.roots()).map_err(journal_failed)?;
+            let baseline = match search {
+                Search::Needed => {
+                    Some(tracker.baseline(&derived.before, &self.roots()).map_err(journal_failed)?)
+                }
+                Search::NotNeeded => None,
+            };
             let result = self.running.with(|stop| run(&derived, stop));
             // Clean up even if the start failed or the end is unknown: the program may have run.
-            let cleaned_up = tracker.clean_up(&baseline, &derived, &self.roots());
+            let cleaned_up = baseline.map(|baseline| tracker.clean_up(&baseline, &derived, &self.roots()));
+            let cleaned_up = cleaned_up.unwrap_or_default();
             self.running.report(&cleaned_up);
             reports.extend(cleaned_up);
             match result {
@@ -269,7 +299,7 @@ impl SandboxLauncher {
 }
 
 /// Whether access to the network would have allowed the attempt.
-fn is_network(attempt: Attempt) -> bool {
+pub(crate) fn is_network(attempt: Attempt) -> bool {
     use rustix::net::AddressFamily;
     let inet = [AddressFamily::INET, AddressFamily::INET6].map(|family| i32::from(family.as_raw()));
     match attempt {
@@ -287,6 +317,14 @@ fn was_replaced(cause: &std::io::Error) -> bool {
 }
 
 impl Launcher for SandboxLauncher {
+    fn view_obstacle(&self) -> Option<Arc<str>> {
+        self.obstacle()
+    }
+
+    fn rehearse(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+        self.run_on_views(launch)
+    }
+
     fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
         self.start(launch, &spec(launch)?, None)
     }
@@ -343,7 +381,7 @@ impl SandboxLauncher {
             };
             result.map(|outcome| (outcome.finished, outcome.violations))
         };
-        let result = self.run_in_sandbox(launch.access, run);
+        let result = self.run_in_sandbox(launch.access, Search::Needed, run);
         let (outcome, violations) = with_explanation(result, hidden)?;
         Ok(finished(outcome, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
@@ -419,7 +457,7 @@ fn launch_plain(
     Ok(finished(outcome, SandboxReport { tier: "none".to_owned(), violations: Vec::new() }))
 }
 
-fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
+pub(crate) fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
     let mut argv = launch.argv.iter().cloned();
     let program: OsString =
         argv.next().ok_or_else(|| LaunchFailed("the program name is missing".to_owned()))?;
@@ -450,7 +488,7 @@ fn ended(end: End) -> ProcessEnd {
     }
 }
 
-fn finished(outcome: askfirst_sandbox::LaunchOutcome, report: SandboxReport) -> ProcessOutput {
+pub(crate) fn finished(outcome: askfirst_sandbox::LaunchOutcome, report: SandboxReport) -> ProcessOutput {
     let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
     let lines = report.violations.iter().flat_map(|line| format!("\n[sandbox: {line}]").into_bytes());
     let mut stderr = [joined(outcome.stderr), survivors_line(&outcome.survivors)].concat();

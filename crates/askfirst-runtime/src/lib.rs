@@ -29,6 +29,7 @@ pub mod pipeline;
 pub mod project;
 pub mod random;
 mod recording;
+mod rehearsal;
 pub mod session;
 pub mod sessions;
 mod settle;

@@ -1,6 +1,6 @@
 //! Writes what happens to a call to the audit log, before and after the call runs.
 
-use askfirst::ports::{Clock, Durability, RecordFailed, Recorder, Retention, SandboxReport};
+use askfirst::ports::{Clock, Durability, Recorder, Retention, SandboxReport};
 use askfirst::record::{Ending, ExecutedRecord, Record};
 use askfirst::withheld::WithheldValues;
 use askfirst::{

@@ -109,7 +109,9 @@ impl RunFact {
         }
     }
 
-    fn kind(&self) -> RunFactKind {
+    /// Returns what a person accepts with it.
+    #[must_use]
+    pub fn kind(&self) -> RunFactKind {
         match self {
             Self::TriedNetwork(_) => RunFactKind::Network,
             Self::LeftProcesses(_) | Self::Listened(_) => RunFactKind::Processes,
@@ -212,10 +214,10 @@ impl EffectsJudgement {
         let path = &change.path;
         match &change.level {
             PathLevel::Never(why) => {
-                self.raise(EffectsVerdict::Discard, Approval::Deny, || format!("`{path}` {why}"));
+                self.raise(EffectsVerdict::Discard, Approval::Deny, || format!("`{path}`: {why}"));
             }
             PathLevel::Shown(why) => {
-                self.raise(EffectsVerdict::Ask, Approval::Required, || format!("`{path}` {why}"));
+                self.raise(EffectsVerdict::Ask, Approval::Required, || format!("`{path}`: {why}"));
             }
             PathLevel::Ordinary => {}
         }

@@ -157,6 +157,7 @@ fn launch(command: &[OsString], folder: PathBuf, shell: &ShellConfig) -> Launch 
         file: Some(shell.limits.file),
         output: 0,
         access: Access::Approved,
+        accepted: Vec::new(),
     }
 }
 

@@ -35,7 +35,7 @@ impl SandboxLauncher {
     }
 
     /// Adds the variables by which toolchains find their folders, unless the config passes them on.
-    pub(super) fn with_variables(&self, spec: &Spec) -> Spec {
+    pub(crate) fn with_variables(&self, spec: &Spec) -> Spec {
         let toolchains = self.toolchains();
         let is_new = |name: &OsString| !spec.env.iter().any(|(given, _)| given == name);
         let new = toolchains.variables().iter().filter(|(name, _)| is_new(name)).cloned();
@@ -43,7 +43,7 @@ impl SandboxLauncher {
     }
 
     /// Explains why a program did not start in the sandbox, if a hidden folder is the reason.
-    pub(super) fn explain_outcome(
+    pub(crate) fn explain_outcome(
         &self,
         outcome: &LaunchOutcome,
         spec: &Spec,
@@ -63,7 +63,7 @@ impl SandboxLauncher {
     }
 
     /// Explains why a program does not exist in the sandbox, if a hidden folder is the reason.
-    pub(super) fn explain_failure(
+    pub(crate) fn explain_failure(
         &self,
         failed: &LaunchError,
         spec: &Spec,
@@ -79,7 +79,7 @@ impl SandboxLauncher {
 }
 
 /// Adds the line about a hidden program to the lines of a result, or to the error.
-pub(super) fn with_explanation<T>(
+pub(crate) fn with_explanation<T>(
     result: Result<(T, Vec<String>), LaunchFailed>,
     hidden: Option<String>,
 ) -> Result<(T, Vec<String>), LaunchFailed> {

@@ -15,6 +15,7 @@ use crate::tools::Combined;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
 use crate::tools::shell::{Masked, SandboxView, ShellError, ShellToolset};
+use askfirst::ports::Launcher;
 
 /// Why the tools of a config cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -45,8 +46,11 @@ impl Catalog {
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
     pub fn new(config: Config) -> Result<Self, CatalogError> {
-        let policy = config.policy(SandboxStatus::default()).with_sandbox_probe(lazy_sandbox_status(&config));
         let launcher = Arc::new(SandboxLauncher::new(config.clone()));
+        let views = Arc::clone(&launcher);
+        let policy = config.policy(SandboxStatus::default());
+        let policy = policy.with_sandbox_probe(lazy_sandbox_status(&config));
+        let policy = policy.with_rehearsal_probe(move || views.view_obstacle());
         let shell = config.main.shell.clone().unwrap_or_default();
         let commands = CommandToolset::new(
             config.command_tools(),

@@ -53,6 +53,7 @@ impl CommandToolset {
             file: Some(self.limits.file),
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
             access,
+            accepted: Vec::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 pub mod catalog;
 pub mod command;
 pub mod filesystem;
-mod finished;
+pub(crate) mod finished;
 pub mod shell;
 
 use std::path::PathBuf;

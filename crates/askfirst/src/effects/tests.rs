@@ -66,7 +66,7 @@ fn never_file_discards_on_any_basis() {
     for basis in [RunBasis::Rehearsal, RunBasis::Approval] {
         let judgement = judge_effects(&effects, &policy(basis));
         assert_eq!(judgement.verdict(), EffectsVerdict::Discard, "{basis:?}");
-        assert_eq!(judgement.reasons(), ["`.git/hooks/x` runs"]);
+        assert_eq!(judgement.reasons(), ["`.git/hooks/x`: runs"]);
     }
 }
 

@@ -4,14 +4,18 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use askfirst::ports::{Launch, Launcher};
-use askfirst::{Invocation, ToolError};
+use askfirst::ports::{Access, CommitFailed, Launch, Launcher, ProcessOutput, Rehearsed};
+use askfirst::record::CommitRecord;
+use askfirst::{
+    EffectsAnswer, EffectsPolicy, EffectsQuestion, Invocation, Refusal, RunFact, RunFactKind, ToolError,
+};
 use askfirst_config::{Limits, ShellConfig};
 use serde_json::{Value, json};
 
 use super::jobs::Jobs;
 use super::wish::{CommandForm, ShellArguments, Wait};
 use crate::blocking::offload;
+use crate::rehearsal;
 use crate::tools::finished::result_of;
 
 /// Variables that a shell acts on before it runs a command. askfirst never passes them on.
@@ -56,6 +60,7 @@ impl Runner {
             file: Some(self.limits.file),
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
             access: invocation.access,
+            accepted: Vec::new(),
         }
     }
 
@@ -72,6 +77,9 @@ impl Runner {
             Wait::No => {
                 let id = self.jobs.start(launcher, launch, invocation)?;
                 Ok(json!({"id": id, "state": "running"}))
+            }
+            Wait::ForEnd if launch.access == Access::Rehearsal || launcher.view_obstacle().is_none() => {
+                on_view(&launcher, launch, &wish.text, &invocation).await
             }
             Wait::ForEnd => match offload(invocation.thread, move || launcher.launch(&launch)).await {
                 Some(Ok(finished)) => {
@@ -104,6 +112,98 @@ impl Runner {
             }
         })
     }
+}
+
+/// How often a command runs because a person allowed more access, or because its files changed during the question.
+const MAX_RUNS: usize = 4;
+
+/// Runs a command on a view, and makes its changes if the decision about them allows it.
+async fn on_view(
+    launcher: &Arc<dyn Launcher>,
+    mut launch: Launch,
+    command: &str,
+    invocation: &Invocation,
+) -> Result<Value, ToolError> {
+    let basis = rehearsal::basis(launch.access);
+    let no_thread = || ToolError::Failed("cannot start a thread for this call".to_owned());
+    for _ in 0..MAX_RUNS {
+        let (runner, job) = (Arc::clone(launcher), launch.clone());
+        let run = offload(invocation.thread, move || runner.rehearse(&job)).await.ok_or_else(no_thread)?;
+        let Rehearsed { output, held } = run.map_err(|e| ToolError::Failed(e.to_string()))?;
+        invocation.report_sandbox(output.walled.clone());
+        let effects = held.effects().clone();
+        let kinds = effects.facts.iter().map(RunFact::kind).collect::<Vec<_>>();
+        let counts = rehearsal::counts(&effects);
+        let (tool, text, args) =
+            (invocation.call.tool_name.clone(), command.to_owned(), invocation.args().clone());
+        let shown = Arc::clone(&held);
+        let question = EffectsQuestion {
+            effects,
+            policy: EffectsPolicy { accepted: launch.accepted.clone(), ..held.policy(basis) },
+            request: Box::new(move |effects, judgement| {
+                rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
+            }),
+        };
+        match invocation.settle_effects(question).await {
+            EffectsAnswer::Nothing => return result_of(&output),
+            EffectsAnswer::RunAgain => launch.accepted.extend(kinds),
+            EffectsAnswer::Discard(refusal) => return Err(discarded(refusal, &output, &kinds)),
+            EffectsAnswer::Commit(permit) => {
+                let commit = offload(invocation.thread, move || held.commit(permit)).await;
+                match commit.ok_or_else(no_thread)? {
+                    Ok(commits) => return committed(invocation, commits, &counts, &output),
+                    Err(CommitFailed::Conflict(_)) => {}
+                    Err(CommitFailed::Failed(why)) => {
+                        return Err(ToolError::Failed(format!("its changes were not made: {why}")));
+                    }
+                }
+            }
+        }
+    }
+    Err(ToolError::Failed(
+        "the files kept changing while the command was decided; nothing was changed".to_owned(),
+    ))
+}
+
+/// The result of a command whose changes were made.
+fn committed(
+    invocation: &Invocation,
+    commits: Vec<CommitRecord>,
+    counts: &str,
+    output: &ProcessOutput,
+) -> Result<Value, ToolError> {
+    let ids: Vec<String> = commits.iter().map(|commit| commit.commit.clone()).collect();
+    for commit in commits {
+        invocation.record_commit(commit).map_err(|e| ToolError::Unrecorded(e.to_string()))?;
+    }
+    let changes = format!("{counts}; `askfirst undo {}` restores them", ids.join(" "));
+    let add = |result: &mut Value| {
+        if let Some(map) = result.as_object_mut() {
+            map.insert("changes".to_owned(), changes.into());
+        }
+    };
+    match result_of(output) {
+        Ok(mut result) => {
+            add(&mut result);
+            Ok(result)
+        }
+        Err(ToolError::Ended { message, mut result }) => {
+            add(&mut result);
+            Err(ToolError::Ended { message, result })
+        }
+        failed @ Err(_) => failed,
+    }
+}
+
+/// The refusal of a command whose changes were discarded. If it met a limit of the view, its output is no result.
+fn discarded(refusal: Refusal, output: &ProcessOutput, kinds: &[RunFactKind]) -> ToolError {
+    let output = match result_of(output) {
+        Ok(result) | Err(ToolError::Ended { result, .. }) => Some(result).filter(|_| kinds.is_empty()),
+        Err(_) => None,
+    };
+    let reason = format!("the command ran on a copy, and its changes were not kept: {}", refusal.reason);
+    let changes = Some("discarded".to_owned());
+    ToolError::Discarded(Box::new(Refusal { reason, output, changes, ..refusal }))
 }
 
 /// Returns whether a tool is about background commands of this session.

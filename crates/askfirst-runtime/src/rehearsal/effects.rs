@@ -1,0 +1,200 @@
+//! From change sets to effects: what each changed path is called, and how much it matters.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use askfirst::{Approval, ChangedPath, Digest, Effects, PathChange, PathLevel, RunFact};
+use askfirst_changes::{Change, ChangeKind, Object, ObjectKind, SpecialProperty};
+use askfirst_files::RootView;
+use askfirst_shell::{FileLevel, Roots as _, protection};
+
+use super::Rehearsals;
+use super::git::{IgnoreRules, read_rules};
+use super::views::CollectedView;
+
+/// Returns the effects of a run.
+pub(super) fn of(views: &[CollectedView], rehearsals: &Rehearsals, facts: Vec<RunFact>) -> Effects {
+    let ground = RootView::new(&rehearsals.roots);
+    let mut changes = Vec::new();
+    for view in views {
+        let folders: BTreeSet<&Path> =
+            view.changes.changes().filter_map(|change| change.path().parent()).collect();
+        let ignored = IgnoreRules::new(&view.path, folders, |path| versions(view, path));
+        let look = Look { view, ground: &ground, ignored, rehearsals };
+        changes.extend(view.changes.changes().map(|change| look.at(change)));
+    }
+    let parts: Vec<[u8; 32]> = views.iter().map(|view| *view.changes.digest().as_bytes()).collect();
+    let digest = Digest::of_parts(parts.iter().map(|part| &part[..]));
+    Effects { digest, changes, facts }
+}
+
+/// A file of the real folder, and its new version if the run changed it.
+fn versions(view: &CollectedView, path: &Path) -> Vec<String> {
+    let files = [view.open_old(path), view.open_new(path)];
+    files.into_iter().flatten().filter_map(|file| read_rules(File::from(file))).collect()
+}
+
+struct Look<'a> {
+    view: &'a CollectedView,
+    ground: &'a RootView<'a>,
+    ignored: IgnoreRules,
+    rehearsals: &'a Rehearsals,
+}
+
+impl Look<'_> {
+    fn at(&self, change: &Change) -> ChangedPath {
+        let real = self.view.path.join(change.path());
+        let governed = self.ground.governs(&real);
+        let write = match &governed {
+            Some(governed) if governed.writable => governed.write,
+            Some(_) | None => Approval::Deny,
+        };
+        ChangedPath {
+            path: label(&real, self.rehearsals.roots.folder()),
+            change: kind_of(change),
+            level: self.level(change, &real),
+            write,
+            because: governed.map(|governed| governed.origin.clone()),
+        }
+    }
+
+    fn level(&self, change: &Change, real: &Path) -> PathLevel {
+        let shown = |why: String| PathLevel::Shown(why.into());
+        let is_folder = |object: &Option<Object>| object.as_ref().is_some_and(Object::is_folder);
+        let is_folder = is_folder(&change.after) || (change.after.is_none() && is_folder(&change.before));
+        // The files in a folder decide about it.
+        let listed = if is_folder { None } else { protection(change.path()) };
+        let never = || match listed {
+            Some((FileLevel::Never, ref why)) => Some(why.clone()),
+            Some((FileLevel::Ordinary | FileLevel::Shown, _)) | None => None,
+        };
+        if let Some(why) = self.ground.never_write(real).filter(|_| !is_folder).or_else(never) {
+            return match self.is_in_new_repository(change.path()) {
+                true => shown("it belongs to a new git repository".to_owned()),
+                false => PathLevel::Never(why.into()),
+            };
+        }
+        let special = change.special();
+        if let Some(first) = special.first() {
+            return shown(special_words(*first).to_owned());
+        }
+        if change.path().to_str().is_none_or(|path| path.chars().any(is_hidden)) {
+            return shown("its name has characters that a screen does not show".to_owned());
+        }
+        if let Some((FileLevel::Shown, why)) = listed {
+            return shown(why);
+        }
+        let is_product = self.rehearsals.is_product(&self.view.path, change.path());
+        if !is_product && self.ignored.ignores(change.path(), is_folder) {
+            return shown("git ignores it, so git does not show the change".to_owned());
+        }
+        match change.after.as_ref().filter(|_| !is_product) {
+            Some(after) => self.level_of_content(change, after, real).map_or(PathLevel::Ordinary, shown),
+            None => PathLevel::Ordinary,
+        }
+    }
+
+    fn level_of_content(&self, change: &Change, after: &Object, real: &Path) -> Option<String> {
+        match &after.kind {
+            ObjectKind::Link(target) => self
+                .leads_outside(target, real)
+                .then(|| "it is a link that leads out of the folder".to_owned()),
+            // An object of the repository is no program, whatever it begins with.
+            ObjectKind::File if change.path().starts_with(".git") => None,
+            ObjectKind::File if after.mode & 0o111 != 0 => Some("it is a program".to_owned()),
+            ObjectKind::File => {
+                let changed =
+                    matches!(change.kind(), ChangeKind::Added | ChangeKind::Content | ChangeKind::Kind);
+                (changed && self.is_script(change.path())).then(|| "it is a script".to_owned())
+            }
+            ObjectKind::Folder | ObjectKind::Device | ObjectKind::Pipe | ObjectKind::Socket => None,
+        }
+    }
+
+    /// Whether a path is in a `.git` folder that this run created.
+    fn is_in_new_repository(&self, path: &Path) -> bool {
+        let repository = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == ".git"));
+        let is_new = |at: &Path| {
+            let own = self.view.changes.changes().find(|change| change.path() == at);
+            own.is_some_and(|change| {
+                change.before.is_none() && change.after.as_ref().is_some_and(Object::is_folder)
+            })
+        };
+        repository.is_some_and(is_new)
+    }
+
+    fn is_script(&self, path: &Path) -> bool {
+        let Some(file) = self.view.open_new(path) else { return true };
+        let mut start = [0; 2];
+        File::from(file).read_exact(&mut start).is_ok() && start == *b"#!"
+    }
+
+    fn leads_outside(&self, target: &[u8], real: &Path) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let target = Path::new(std::ffi::OsStr::from_bytes(target));
+        let folder = real.parent().unwrap_or(real);
+        // The folder may itself be reached through links, but no link is followed: the path is only counted.
+        let mut led = PathBuf::new();
+        for part in folder.join(target).components() {
+            match part {
+                std::path::Component::ParentDir => drop(led.pop()),
+                std::path::Component::CurDir => {}
+                part => led.push(part),
+            }
+        }
+        !led.starts_with(&self.view.path)
+    }
+}
+
+fn kind_of(change: &Change) -> PathChange {
+    match change.kind() {
+        ChangeKind::Added => PathChange::Added,
+        ChangeKind::Removed => PathChange::Removed,
+        ChangeKind::Kind | ChangeKind::Content => PathChange::Changed,
+        ChangeKind::Attributes | ChangeKind::Times | ChangeKind::Unchanged => PathChange::Attributes,
+    }
+}
+
+/// The name of a path for a person: relative to the folder of the config, with escapes.
+pub(super) fn label(real: &Path, folder: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let short = real.strip_prefix(folder).unwrap_or(real);
+    match short.to_str() {
+        Some("") => ".".to_owned(),
+        Some(text) => text.to_owned(),
+        None => short.as_os_str().as_bytes().escape_ascii().to_string(),
+    }
+}
+
+fn is_hidden(letter: char) -> bool {
+    letter.is_control() || (!letter.is_ascii() && !letter.is_alphanumeric())
+}
+
+fn special_words(special: SpecialProperty) -> &'static str {
+    match special {
+        SpecialProperty::Device => "it is a device",
+        SpecialProperty::Pipe => "it is a named pipe",
+        SpecialProperty::Socket => "it is a socket",
+        SpecialProperty::SetId => "it runs as its owner or group, whoever starts it",
+        SpecialProperty::Capabilities => "it gives privileges to everyone who starts it",
+        SpecialProperty::Attributes => "it has new extended attributes",
+        SpecialProperty::Owner => "it gets another owner",
+        SpecialProperty::LinkedElsewhere => "it has another name outside these changes",
+        SpecialProperty::Unreadable => "it cannot be read",
+    }
+}
+
+impl Rehearsals {
+    /// Why undo could not keep what a commit replaces.
+    pub(super) fn undo_obstacle(&self, views: &[CollectedView]) -> Option<Arc<str>> {
+        let bytes = views.iter().map(|view| view.changes.replaced_bytes()).fold(0_u64, u64::saturating_add);
+        match self.store.would_fit(bytes, &self.keep_limits(), std::time::SystemTime::now()) {
+            Ok(true) => None,
+            Ok(false) => Some("`undo.size` is used up by changes that only undo can restore".into()),
+            Err(error) => Some(error.to_string().into()),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The views of one run: one for each writable folder of its profile.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use askfirst::ports::CommitFailed;
+use askfirst::record::CommitRecord;
+use askfirst_changes::{
+    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, PendingCommit, SpecialFiles, collect,
+};
+use askfirst_sandbox::{Denial, Grant, OSProfile, View};
+use rustix::fs::{Mode, OFlags};
+
+use super::Rehearsals;
+
+/// A folder with its view, before and while the process runs.
+struct PendingView {
+    path: PathBuf,
+    root: OwnedFd,
+    pending: PendingCommit,
+    generation: u64,
+}
+
+/// A folder with its view, after the process. Dropping it throws its layer away.
+pub(super) struct CollectedView {
+    pub(super) path: PathBuf,
+    pub(super) root: OwnedFd,
+    pub(super) changes: ChangeSet,
+    store: ChangeStore,
+    pending: Option<PendingCommit>,
+    generation: u64,
+}
+
+/// The views of one run.
+pub(super) struct Views {
+    all: Vec<PendingView>,
+    store: ChangeStore,
+}
+
+pub(super) fn open_store(folder: &Path) -> Result<ChangeStore, String> {
+    let opened = std::fs::create_dir_all(folder).and_then(|()| Ok(open_folder(folder)?));
+    let opened = opened.map_err(|e| format!("cannot open `{}`: {e}", folder.display()))?;
+    ChangeStore::open(opened).map_err(|e| e.to_string())
+}
+
+fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+impl Views {
+    /// Makes a view of each writable folder of a profile, and puts it into the profile.
+    ///
+    /// What is never written is not covered on a view: the write lands there, and the decision about the effects refuses
+    /// it by name.
+    pub(super) fn of(rehearsals: &Rehearsals, profile: &mut OSProfile) -> Result<Self, String> {
+        let store = &rehearsals.store;
+        let mut all = Vec::new();
+        for grant in &profile.writable {
+            let root = open_folder(&grant.path)
+                .map_err(|e| format!("cannot open `{}`: {e}", grant.path.display()))?;
+            let generation = store.generation(&root).map_err(|e| e.to_string())?;
+            let pending = store.begin(&root).map_err(|e| e.to_string())?;
+            let layer = rehearsals.folder.join("commits").join(pending.id());
+            let at = |name: &str| {
+                Grant::of(layer.join(name)).map_err(|e| format!("cannot use `{}`: {e}", layer.display()))
+            };
+            profile.views.push(View { root: grant.path.clone(), upper: at("upper")?, work: at("work")? });
+            all.push(PendingView { path: grant.path.clone(), root, pending, generation });
+        }
+        let on_view = |path: &Path| all.iter().any(|view| path.starts_with(&view.path));
+        profile.denied.retain(|denied| denied.what == Denial::All || !on_view(&denied.path));
+        Ok(Self { all, store: store.clone() })
+    }
+
+    /// Collects the changes of all views. All processes have ended.
+    pub(super) fn collect(self, limits: &CollectLimits) -> Result<Vec<CollectedView>, ChangeError> {
+        let Self { all, store } = self;
+        let mut collected = Vec::new();
+        let mut failed = None;
+        for view in all {
+            let PendingView { path, root, pending, generation } = view;
+            match collect(&root, pending.upper(), limits) {
+                Ok(changes) => {
+                    let (store, pending) = (store.clone(), Some(pending));
+                    collected.push(CollectedView { path, root, changes, store, pending, generation });
+                }
+                Err(error) => {
+                    drop(pending.discard());
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        failed.map_or(Ok(collected), Err)
+    }
+}
+
+impl CollectedView {
+    /// Opens a changed file as it is on the view.
+    pub(super) fn open_new(&self, path: &Path) -> Option<OwnedFd> {
+        open_file(self.pending.as_ref()?.upper(), path)
+    }
+
+    /// Opens a changed file as it is in the real folder.
+    pub(super) fn open_old(&self, path: &Path) -> Option<OwnedFd> {
+        open_file(self.root.as_fd(), path)
+    }
+
+    /// Whether the folder has got another commit since the view was made.
+    fn is_outdated(&self) -> bool {
+        !self.changes.is_empty() && self.store.generation(&self.root).ok() != Some(self.generation)
+    }
+}
+
+impl Drop for CollectedView {
+    fn drop(&mut self) {
+        if let Some(pending) = self.pending.take() {
+            // If this fails, the next session removes it.
+            drop(pending.discard());
+        }
+    }
+}
+
+/// Opens a regular file beneath a folder, without following links.
+fn open_file(folder: impl AsFd, path: &Path) -> Option<OwnedFd> {
+    use rustix::fs::{FileType, ResolveFlags, fstat, openat2};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let file = openat2(folder, path, flags, Mode::empty(), beneath).ok()?;
+    let is_file = FileType::from_raw_mode(fstat(&file).ok()?.st_mode) == FileType::RegularFile;
+    is_file.then_some(file)
+}
+
+/// Whether a commit of another call has changed a folder since its view was made, so that the call must run again.
+pub(super) fn is_outdated(views: &[CollectedView]) -> bool {
+    views.iter().any(CollectedView::is_outdated)
+}
+
+/// Commits the changes of all views. If one fails, those before it are taken back.
+pub(super) fn commit(views: Vec<CollectedView>, note: &str) -> Result<Vec<CommitRecord>, CommitFailed> {
+    let mut done: Vec<(String, OwnedFd, ChangeStore)> = Vec::new();
+    let mut records = Vec::new();
+    for mut view in views.into_iter().filter(|view| !view.changes.is_empty()) {
+        let Some(pending) = view.pending.take() else { continue };
+        // A person has seen special files, or the effects would not have been approved.
+        let options = CommitOptions {
+            note: note.to_owned(),
+            special: SpecialFiles::Approved,
+            ..CommitOptions::default()
+        };
+        match pending.commit(&view.root, pending.upper(), &view.changes, &options) {
+            Ok(summary) => {
+                records.push(CommitRecord {
+                    call_id: String::new(),
+                    commit: summary.id.clone(),
+                    root: view.path.display().to_string(),
+                    changes: None,
+                    by: None,
+                });
+                if let Ok(root) = view.root.try_clone() {
+                    done.push((summary.id, root, view.store.clone()));
+                }
+            }
+            Err(error) => {
+                view.pending = Some(pending);
+                let back: Vec<String> = done
+                    .iter()
+                    .filter_map(|(id, root, store)| Some(format!("{id}: {}", store.undo(id, root).err()?)))
+                    .collect();
+                return Err(failure(&error, &back));
+            }
+        }
+    }
+    Ok(records)
+}
+
+fn failure(error: &ChangeError, not_taken_back: &[String]) -> CommitFailed {
+    match error {
+        ChangeError::Conflict(_) if not_taken_back.is_empty() => CommitFailed::Conflict(error.to_string()),
+        _ if not_taken_back.is_empty() => CommitFailed::Failed(error.to_string()),
+        _ => CommitFailed::Failed(format!(
+            "{error}; these commits could not be taken back: {}",
+            not_taken_back.join("; ")
+        )),
+    }
+}
