@@ -162,6 +162,40 @@ impl ChangeStore {
     }
 }
 
+/// The file in a commit folder that says that the audit log has the commit.
+const LOGGED: &[u8] = b"logged";
+
+impl ChangeStore {
+    /// Marks a commit as written to the audit log.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the mark cannot be made.
+    pub fn mark_logged(&self, id: &str) -> Result<(), ChangeError> {
+        let commit = self.open_commit(id)?;
+        beneath::write_whole(&commit.folder, LOGGED, b"").map_err(failed("write", LOGGED))
+    }
+
+    /// Returns the finished commits that are older than `age` and not marked as logged: their process was killed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub fn unlogged(&self, age: Duration, now: SystemTime) -> Result<Vec<CommitSummary>, ChangeError> {
+        let is_old = |summary: &CommitSummary| seconds(now).saturating_sub(summary.made) >= age.as_secs();
+        let mut found = Vec::new();
+        for (summary, state) in self.list()? {
+            if state == CommitState::Done && is_old(&summary) {
+                let folder = beneath::open_folder(&*self.commits, summary.id.as_bytes());
+                let folder = folder.map_err(failed("open", summary.id.as_bytes()))?;
+                let mark = beneath::stat(&folder, LOGGED).map_err(failed("inspect", LOGGED))?;
+                found.extend(mark.is_none().then_some(summary));
+            }
+        }
+        Ok(found)
+    }
+}
+
 impl KeepLimits {
     fn is_past(&self, summary: &CommitSummary, now: SystemTime) -> bool {
         seconds(now).saturating_sub(summary.made) > self.age.as_secs()

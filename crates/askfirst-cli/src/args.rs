@@ -308,6 +308,24 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
+    /// Restore what a command changed
+    Undo {
+        /// IDs of changes, as `undo --list` prints them [default: the last change]
+        #[arg(conflicts_with_all = ["list", "show"])]
+        ids: Vec<String>,
+        /// List the changes that can be undone
+        #[arg(long, conflicts_with = "show")]
+        list: bool,
+        /// Show the paths of one change
+        #[arg(long, value_name = "ID")]
+        show: Option<String>,
+    },
+    /// Show what commands changed here, and how to undo each change
+    Review {
+        /// Show all changes that are kept, not only those of the last 24 hours
+        #[arg(long)]
+        all: bool,
+    },
     /// Show what a project's config would loosen and how it changed, and ask whether to trust it
     Trust,
     /// Rewrite older spellings in a config

@@ -22,7 +22,7 @@ use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{
     call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, serve,
-    tools, trust, watch, wrap,
+    tools, trust, undo, watch, wrap,
 };
 use exit::Exit;
 
@@ -72,6 +72,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Log { command: Some(command), flags } => log::command(common, &command, &flags),
         Command::Memory { command: None } => memory::list(common),
         Command::Memory { command: Some(MemoryCommand::Revoke { id }) } => memory::revoke(common, &id),
+        Command::Undo { list: true, .. } => undo::list(common),
+        Command::Undo { show: Some(id), .. } => undo::show(common, &id),
+        Command::Undo { ids, .. } => undo::undo(common, &ids),
+        Command::Review { all } => undo::review(common, all),
         Command::Trust => trust::trust(common),
         Command::Migrate { file, write } => migrate::migrate(common, file, write),
         Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),

@@ -37,6 +37,7 @@ mod settle;
 mod skip;
 pub mod tools;
 pub mod toolset;
+pub mod undo;
 pub mod watch;
 
 pub use askfirst_config as config;

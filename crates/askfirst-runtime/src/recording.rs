@@ -130,7 +130,8 @@ impl Recording<'_> {
         let ended = match &result {
             Ok(_) => Ending::Done,
             Err(ToolError::Stale(_)) => Ending::Stale,
-            Err(ToolError::Denied(_) | ToolError::Discarded(_)) => Ending::Denied,
+            Err(ToolError::Denied(_)) => Ending::Denied,
+            Err(ToolError::Discarded(_)) => Ending::Discarded,
             Err(
                 ToolError::Unknown(_)
                 | ToolError::BadArgs(_)

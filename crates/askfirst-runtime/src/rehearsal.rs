@@ -19,7 +19,7 @@ use askfirst::record::CommitRecord;
 use askfirst::{
     ApprovalPresentation, Effects, EffectsPolicy, RecordedCommitPermit, RunBasis, RunFact, RunFactKind,
 };
-use askfirst_changes::{ChangeStore, CollectLimits, KeepLimits};
+use askfirst_changes::{ChangeStore, CollectLimits, KeepLimits, RecoveredCommit, RootId};
 use askfirst_config::Config;
 use askfirst_files::{RootView, Roots};
 use askfirst_sandbox::{Attempt, End, LaunchError, Network, Stop, Tier, Violation};
@@ -29,7 +29,9 @@ use crate::sandbox::{DerivedProfile, probe_machine};
 use crate::tools::finished::quoted;
 use views::{CollectedView, Views};
 
+pub(crate) use git::{IgnoreRules, read_rules};
 pub(crate) use question::{counts, request};
+pub(crate) use views::{open_file, open_folder};
 
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
@@ -68,10 +70,36 @@ impl Rehearsals {
                 root.display()
             ));
         }
-        let folder = state.join("changes");
+        let folder = Self::folder(&state);
         let store = views::open_store(&folder)?;
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
-        Ok(Self { store, folder, roots, config: config.clone() })
+        let rehearsals = Self { store, folder, roots, config: config.clone() };
+        rehearsals.tidy_up()?;
+        Ok(rehearsals)
+    }
+
+    /// The store in a state folder.
+    pub(crate) fn folder(state: &Path) -> PathBuf {
+        state.join("changes")
+    }
+
+    /// Finishes the commits of killed processes in the roots of this config, and drops what need not be kept.
+    fn tidy_up(&self) -> Result<(), String> {
+        let open = |id: RootId| {
+            let mut roots = self.config.main.sandbox.paths.values();
+            roots.find_map(|path| {
+                let root = open_folder(&path.root).ok()?;
+                (rustix::fs::fstat(&root).ok()?.st_ino == id.inode).then_some(root)
+            })
+        };
+        let recovered = self.store.recover(open).map_err(|e| e.to_string())?;
+        for (id, result) in recovered {
+            if let RecoveredCommit::Failed(error) = result {
+                return Err(format!("the commit `{id}` of an earlier session cannot be finished: {error}"));
+            }
+        }
+        let pruned = self.store.prune(&self.keep_limits(), std::time::SystemTime::now());
+        pruned.map(drop).map_err(|e| e.to_string())
     }
 }
 
@@ -141,7 +169,34 @@ fn no_view(why: String) -> LaunchError {
     LaunchError::Sandbox { step: "making a view".to_owned(), cause: std::io::Error::other(why) }
 }
 
-/// The text for the list of commits.
+/// What the store keeps about a commit: the decision in the audit log, and the command.
+pub(crate) struct CommitNote {
+    /// The id of the decision.
+    pub(crate) decision: String,
+    /// The command.
+    pub(crate) command: String,
+}
+
+impl CommitNote {
+    /// Reads the note of a commit.
+    pub(crate) fn read(note: &str) -> Self {
+        let (decision, command) = note.split_once('\n').unwrap_or(("", note));
+        Self { decision: decision.to_owned(), command: command.to_owned() }
+    }
+
+    /// Returns the id of the call that the decision is about.
+    pub(crate) fn call_id(&self) -> &str {
+        self.decision.rsplit_once('.').map_or(&self.decision, |(call, _)| call)
+    }
+}
+
+impl std::fmt::Display for CommitNote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n{}", self.decision, self.command)
+    }
+}
+
+/// The command of a launch, as a person wrote it.
 fn note(launch: &Launch) -> String {
     let words: Vec<String> = launch.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match words.as_slice() {
@@ -174,6 +229,7 @@ struct HeldRun {
     asks_about_removals: bool,
     undo_obstacle: Option<Arc<str>>,
     roots: Arc<Roots>,
+    store: ChangeStore,
     views: Mutex<Option<Vec<CollectedView>>>,
 }
 
@@ -185,6 +241,7 @@ impl HeldRun {
             asks_about_removals: rehearsals.asks_about_removals(),
             undo_obstacle: rehearsals.undo_obstacle(&views),
             roots: Arc::clone(&rehearsals.roots),
+            store: rehearsals.store.clone(),
             views: Mutex::new(Some(views)),
         }
     }
@@ -213,10 +270,19 @@ impl HeldChanges for HeldRun {
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).take();
         let views =
             views.ok_or_else(|| CommitFailed::Failed("the changes were already decided".to_owned()))?;
-        if permit.spend() != self.effects.digest {
+        let (digest, decision) = permit.spend();
+        if digest != self.effects.digest {
             return Err(CommitFailed::Failed("the permit is for other changes".to_owned()));
         }
-        views::commit(views, &self.note)
+        let note = CommitNote { decision, command: self.note.clone() };
+        views::commit(views, &note.to_string(), digest)
+    }
+
+    fn mark_logged(&self, commits: &[CommitRecord]) {
+        for commit in commits {
+            // If this fails, the next session logs the commit once more.
+            drop(self.store.mark_logged(&commit.commit));
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askfirst::policy::NeedsApproval;
-use askfirst::ports::{Approver, Clock};
+use askfirst::ports::{Approver, Clock, Durability, Recorder};
+use askfirst::record::Record;
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
 use askfirst_config::{
@@ -26,6 +27,7 @@ use crate::observer::Observer;
 use crate::project::ProjectRules;
 use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
 use crate::toolset::{ApprovalToolset, Run};
+use crate::undo::UndoStore;
 use log::LogSetup;
 
 pub use log::log_action;
@@ -292,6 +294,7 @@ impl<'a> SessionBuilder<'a> {
         let mut warnings = warnings(&config, self.mode);
         warnings.extend(project.iter().flat_map(ProjectRules::warnings));
         let state = self.state.unwrap_or_else(|| Places::from_env().state);
+        let undo_state = Places::from_env().state;
         let log = match self.log {
             Log::Off => None,
             Log::IfConfigured if !config.main.ledger.is_set => None,
@@ -309,6 +312,9 @@ impl<'a> SessionBuilder<'a> {
             }
             None => None,
         };
+        if let Some(ledger) = &ledger {
+            log_killed_commits(&config, &undo_state, &**ledger)?;
+        }
         let project = project.map(|project| project.recorder(ledger.clone().map(|ledger| ledger as _)));
         let controller = match self.asking {
             ApproverSource::Controller(controller) => controller,
@@ -340,6 +346,21 @@ impl<'a> SessionBuilder<'a> {
         let _log_end = LogEnd(ledger.clone());
         Ok(Session { id, tools: pipeline, config, clock, ledger, launcher, redactor, warnings, _log_end })
     }
+}
+
+/// Writes entries for commits whose process was killed before it wrote them.
+fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> Result<(), OpenError> {
+    if config.main.shell.is_none() || !UndoStore::exists(state) {
+        return Ok(());
+    }
+    // A store that cannot be opened is reported when a command needs it.
+    let Ok(store) = UndoStore::open(config, state) else { return Ok(()) };
+    for commit in store.unlogged().unwrap_or_default() {
+        let entry = Record::Committed(commit.clone());
+        ledger.record(&entry, Durability::Synced).map_err(|e| OpenError::AuditLog(e.to_string()))?;
+        store.mark_logged(&commit);
+    }
+    Ok(())
 }
 
 fn controller(

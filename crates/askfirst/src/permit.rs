@@ -190,7 +190,10 @@ pub struct CommitPermit {
 /// ```
 #[must_use = "a permit that is not spent commits nothing"]
 #[derive(Debug)]
-pub struct RecordedCommitPermit(CommitPermit);
+pub struct RecordedCommitPermit {
+    permit: CommitPermit,
+    call_id: String,
+}
 
 impl CommitPermit {
     pub(crate) fn new(digest: Digest, cause: Cause) -> Self {
@@ -228,15 +231,15 @@ impl CommitPermit {
         if recorder.keeps() == Retention::Everything {
             recorder.record(decided, durability)?;
         }
-        Ok(RecordedCommitPermit(self))
+        Ok(RecordedCommitPermit { permit: self, call_id: entry.call.call_id.clone() })
     }
 }
 
 impl RecordedCommitPermit {
-    /// Returns the digest of the change set that may be committed.
+    /// Returns the digest of the change set that may be committed, and the id of the decision in the audit log.
     #[must_use]
-    pub fn spend(self) -> Digest {
-        self.0.digest
+    pub fn spend(self) -> (Digest, String) {
+        (self.permit.digest, self.call_id)
     }
 }
 

@@ -261,6 +261,9 @@ pub trait HeldChanges: Send + Sync {
     /// # Errors
     /// Fails if the permit is for other changes, if the files have changed since, or if something cannot be changed.
     fn commit(&self, permit: RecordedCommitPermit) -> Result<Vec<CommitRecord>, CommitFailed>;
+
+    /// Notes that the audit log has the entries of these commits, so that the next session need not add them.
+    fn mark_logged(&self, commits: &[CommitRecord]);
 }
 
 /// The error for changes that were not made.

@@ -280,6 +280,8 @@ pub enum Ending {
     Stale,
     /// The tool made a request of its own while it ran, and a person denied it.
     Denied,
+    /// The call ran on a view, and its changes were discarded.
+    Discarded,
     /// The caller canceled the call while it ran. It is unknown how much of the call happened.
     Cancelled,
 }

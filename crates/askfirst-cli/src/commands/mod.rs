@@ -16,5 +16,6 @@ pub mod sandbox;
 pub mod serve;
 pub mod tools;
 pub mod trust;
+pub mod undo;
 pub mod watch;
 pub mod wrap;

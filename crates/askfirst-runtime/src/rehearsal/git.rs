@@ -10,17 +10,16 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 const MAX_RULES: u64 = 1 << 20;
 
 /// The ignore rules that hold in a folder and below it, by folder.
-pub(super) struct IgnoreRules {
+pub(crate) struct IgnoreRules {
     root: PathBuf,
     /// For each folder with rules, deeper ones later.
     known: Vec<(PathBuf, Gitignore)>,
-    is_repository: bool,
 }
 
 impl IgnoreRules {
     /// The rules for paths in `root`, relative to it. `folders` are all folders that contain a path of interest, relative
     /// to the root. `read` returns a file of rules.
-    pub(super) fn new<'p>(
+    pub(crate) fn new<'p>(
         root: &Path,
         folders: impl IntoIterator<Item = &'p Path>,
         read: impl Fn(&Path) -> Vec<String>,
@@ -40,11 +39,11 @@ impl IgnoreRules {
                 known.extend(rules(&folder, &read(&folder.join(".gitignore"))));
             }
         }
-        Self { root: root.to_owned(), known, is_repository }
+        Self { root: root.to_owned(), known }
     }
 
     /// Whether git ignores a path beneath the root, or a folder around it.
-    pub(super) fn ignores(&self, path: &Path, is_folder: bool) -> bool {
+    pub(crate) fn ignores(&self, path: &Path, is_folder: bool) -> bool {
         debug_assert!(path.is_relative(), "beneath {}", self.root.display());
         if path.starts_with(".git") {
             return false;
@@ -58,11 +57,6 @@ impl IgnoreRules {
         let decided =
             rules.map(|(folder, rules)| rules.matched(path.strip_prefix(folder).unwrap_or(path), is_folder));
         decided.into_iter().find(|found| !found.is_none()).is_some_and(|found| found.is_ignore())
-    }
-
-    /// Whether the root is in a git repository at all.
-    pub(super) fn is_repository(&self) -> bool {
-        self.is_repository
     }
 }
 
@@ -80,7 +74,7 @@ fn rules(folder: &Path, versions: &[String]) -> Vec<(PathBuf, Gitignore)> {
 }
 
 /// Reads a file of rules, if it has a sensible size.
-pub(super) fn read_rules(file: std::fs::File) -> Option<String> {
+pub(crate) fn read_rules(file: std::fs::File) -> Option<String> {
     use std::io::Read;
     let mut text = Vec::new();
     file.take(MAX_RULES).read_to_end(&mut text).ok()?;

@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use askfirst::Digest;
 use askfirst::ports::CommitFailed;
 use askfirst::record::CommitRecord;
 use askfirst_changes::{
@@ -43,7 +44,7 @@ pub(super) fn open_store(folder: &Path) -> Result<ChangeStore, String> {
     ChangeStore::open(opened).map_err(|e| e.to_string())
 }
 
-fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty())
 }
@@ -122,7 +123,7 @@ impl Drop for CollectedView {
 }
 
 /// Opens a regular file beneath a folder, without following links.
-fn open_file(folder: impl AsFd, path: &Path) -> Option<OwnedFd> {
+pub(crate) fn open_file(folder: impl AsFd, path: &Path) -> Option<OwnedFd> {
     use rustix::fs::{FileType, ResolveFlags, fstat, openat2};
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -137,7 +138,11 @@ pub(super) fn is_outdated(views: &[CollectedView]) -> bool {
 }
 
 /// Commits the changes of all views. If one fails, those before it are taken back.
-pub(super) fn commit(views: Vec<CollectedView>, note: &str) -> Result<Vec<CommitRecord>, CommitFailed> {
+pub(super) fn commit(
+    views: Vec<CollectedView>,
+    note: &str,
+    digest: Digest,
+) -> Result<Vec<CommitRecord>, CommitFailed> {
     let mut done: Vec<(String, OwnedFd, ChangeStore)> = Vec::new();
     let mut records = Vec::new();
     for mut view in views.into_iter().filter(|view| !view.changes.is_empty()) {
@@ -154,7 +159,7 @@ pub(super) fn commit(views: Vec<CollectedView>, note: &str) -> Result<Vec<Commit
                     call_id: String::new(),
                     commit: summary.id.clone(),
                     root: view.path.display().to_string(),
-                    changes: None,
+                    changes: Some(digest),
                     by: None,
                 });
                 if let Ok(root) = view.root.try_clone() {

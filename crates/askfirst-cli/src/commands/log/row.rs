@@ -88,6 +88,7 @@ impl LogRow {
                     if entry.fields.get("approved") == Some(&Value::Bool(true)) { "yes" } else { "no" };
                 format!("{answer} to {}: {}", text("tool_name"), text("description"))
             }
+            "undone" => format!("{} in {}", text("commit"), text("root")),
             "rule_added" | "rule_removed" => format!("{} (in {})", text("rule"), text("project")),
             _ => return None,
         };

@@ -116,7 +116,7 @@ impl LiveRows {
             Ending::Stale => return,
             Ending::Done => "ran",
             Ending::Failed => "failed",
-            Ending::Denied => "refused",
+            Ending::Denied | Ending::Discarded => "refused",
             Ending::Cancelled => "canceled",
         };
         if let Some(value) = value {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use askfirst::ports::{Access, CommitFailed, Launch, Launcher, ProcessOutput, Rehearsed};
+use askfirst::ports::{Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed};
 use askfirst::record::CommitRecord;
 use askfirst::{
     EffectsAnswer, EffectsPolicy, EffectsQuestion, Invocation, Refusal, RunFact, RunFactKind, ToolError,
@@ -149,9 +149,10 @@ async fn on_view(
             EffectsAnswer::RunAgain => launch.accepted.extend(kinds),
             EffectsAnswer::Discard(refusal) => return Err(discarded(refusal, &output, &kinds)),
             EffectsAnswer::Commit(permit) => {
-                let commit = offload(invocation.thread, move || held.commit(permit)).await;
+                let changes = Arc::clone(&held);
+                let commit = offload(invocation.thread, move || changes.commit(permit)).await;
                 match commit.ok_or_else(no_thread)? {
-                    Ok(commits) => return committed(invocation, commits, &counts, &output),
+                    Ok(commits) => return committed(invocation, &*held, &commits, &counts, &output),
                     Err(CommitFailed::Conflict(_)) => {}
                     Err(CommitFailed::Failed(why)) => {
                         return Err(ToolError::Failed(format!("its changes were not made: {why}")));
@@ -168,14 +169,16 @@ async fn on_view(
 /// The result of a command whose changes were made.
 fn committed(
     invocation: &Invocation,
-    commits: Vec<CommitRecord>,
+    held: &dyn HeldChanges,
+    commits: &[CommitRecord],
     counts: &str,
     output: &ProcessOutput,
 ) -> Result<Value, ToolError> {
     let ids: Vec<String> = commits.iter().map(|commit| commit.commit.clone()).collect();
     for commit in commits {
-        invocation.record_commit(commit).map_err(|e| ToolError::Unrecorded(e.to_string()))?;
+        invocation.record_commit(commit.clone()).map_err(|e| ToolError::Unrecorded(e.to_string()))?;
     }
+    held.mark_logged(commits);
     let changes = format!("{counts}; `askfirst undo {}` restores them", ids.join(" "));
     let add = |result: &mut Value| {
         if let Some(map) = result.as_object_mut() {
