@@ -327,3 +327,7 @@ fn real_folder(path: &Path) -> PathBuf {
 #[cfg(test)]
 #[path = "layers/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "layers/tests_rehearsal.rs"]
+mod tests_rehearsal;

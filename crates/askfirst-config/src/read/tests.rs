@@ -330,3 +330,21 @@ fn deny_below_a_folder_also_covers_the_folder() {
     assert_eq!(tests("deny", "./notes"), ["[world]/project/notes"]);
     assert_eq!(tests("none", "./notes/"), ["[world]/project/notes/**"]);
 }
+
+#[test]
+fn config_in_the_guide_is_valid() {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    let mut count = 0;
+    for page in std::fs::read_dir(guide).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        // A block with a file name is for the commands of the page, which another test runs.
+        for block in text.split("```yaml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            if let Err(faults) = World::new().read(block) {
+                panic!("{}:\n{block}{faults}", page.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 7, "{count}");
+}
