@@ -11,8 +11,8 @@ use askfirst::{Case, ToolEntry};
 use super::merge::{add_missing, merge_origins};
 use super::quote::escape;
 use super::settings::{
-    Fallback, Layer, Limits, OSProfile, PathConfig, SandboxConfig, SecretsConfig, Settings, ShellConfig,
-    ToolchainAccess, UndoConfig,
+    Fallback, Layer, Limits, OSProfile, PathConfig, PathMode, SandboxConfig, SecretsConfig, Settings,
+    ShellConfig, ToolchainAccess, UndoConfig,
 };
 use crate::settings::{DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE};
 
@@ -122,13 +122,15 @@ fn tighten_undo(main: &mut UndoConfig, floor: &Settings) {
 ///
 /// A layer decides about a folder through the root that governs it. A layer without such a root decides nothing.
 /// A folder that contains a root of the layer is no product folder, because that root has approvals of its own.
+/// A read-only root has no product folders.
 pub(crate) fn limit_products(main: &mut SandboxConfig, layer: &SandboxConfig) {
     for root in main.paths.values_mut() {
         let folder = root.root.clone();
         root.products.retain(|product| {
             let path = folder.join(product);
             let is_product = |root: &PathConfig| {
-                root.products.iter().any(|theirs| path.starts_with(root.root.join(theirs)))
+                let covers = |theirs: &PathBuf| path.starts_with(root.root.join(theirs));
+                root.mode == PathMode::Rw && root.products.iter().any(covers)
             };
             let holds_root = layer.paths.values().any(|root| root.root.starts_with(&path));
             !holds_root && layer.governing_root(&path).is_none_or(is_product)

@@ -65,12 +65,14 @@ fn product_folder_counts_only_if_every_layer_has_it() {
     assert_eq!(products(both, "", ""), "target dist/web");
     assert_eq!(products("", both, ""), "");
     assert_eq!(products("a: { root: ., mode: rw }", both, ""), "");
-    assert_eq!(products(both, "b: { root: ., products: [dist, other] }", ""), "dist/web");
+    assert_eq!(products(both, "b: { root: ., mode: rw, products: [dist, other] }", ""), "dist/web");
     assert_eq!(products(both, "b: { root: . }", ""), "");
     assert_eq!(products(both, "b: { root: ./notes }", ""), "target dist/web");
-    assert_eq!(products(both, "", "m: { root: ., products: [target] }"), "target");
+    assert_eq!(products(both, "", "m: { root: ., mode: rw, products: [target] }"), "target");
+    assert_eq!(products(both, "", "m: { root: ., mode: ro, products: [target] }"), "");
+    assert_eq!(products("a: { root: ., products: [target] }", "", ""), "");
     let notes = "a: { root: ., mode: rw, products: [notes/out, cache] }";
-    assert_eq!(products(notes, "b: { root: ./notes, products: [out] }", ""), "notes/out cache");
+    assert_eq!(products(notes, "b: { root: ./notes, mode: rw, products: [out] }", ""), "notes/out cache");
     assert_eq!(products(notes, "b: { root: ./notes }", ""), "cache");
     fs::create_dir(world.path("project/cache/in")).unwrap();
     assert_eq!(products(notes, "b: { root: ./cache/in }", ""), "notes/out");

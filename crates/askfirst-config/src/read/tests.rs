@@ -348,3 +348,14 @@ fn config_in_the_guide_is_valid() {
     }
     assert!(count >= 7, "{count}");
 }
+
+#[test]
+fn older_spelling_of_a_command_setting_may_rehearse() {
+    let world = World::new();
+    let settings = world.settings(
+        "version: 1\ntools: { shell_exec: { approval: rehearse } }\nshell: { default: { approval: none } }\nshell_rules: [ { pattern: make, approval: rehearse } ]\n",
+    );
+    let case = &settings.rules.exact("shell").unwrap().cases()[0];
+    assert_eq!(case.approval, Some(Approval::Rehearse));
+    assert_eq!(settings.shell.unwrap().rules[0].approval, Approval::Rehearse);
+}
