@@ -45,3 +45,11 @@ fn linked_folder_with_tokens_is_not_a_cache() {
         assert!(report.contains("it also contains tokens"), "{report}");
     }
 }
+
+#[test]
+fn linked_home_folder_is_not_a_cache() {
+    let world = World::new();
+    symlink(world.path("home"), world.path("link")).unwrap();
+    assert!(super::holds_tokens(&world.path("home"), &world.path("link")));
+    assert!(!super::holds_tokens(&world.path("home/.npm/_cacache"), &world.path("link")));
+}
