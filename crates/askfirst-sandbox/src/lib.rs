@@ -71,7 +71,7 @@ pub use profile::{
     Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, SYSTEM_PATHS, User,
     View,
 };
-pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, Spec, Stdin};
+pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, RunFacts, Spec, Stdin};
 pub use stop::Stop;
 
 /// Old names of public items, for code that has not been updated yet.

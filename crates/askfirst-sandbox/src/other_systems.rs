@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::LaunchError;
 use crate::profile::OSProfile;
-use crate::spec::{End, LaunchOutcome, Spec};
+use crate::spec::{End, LaunchOutcome, RunFacts, Spec};
 use crate::stop::Stop;
 
 /// How much a sandbox enforces.
@@ -66,6 +66,8 @@ pub struct SandboxRun {
     pub finished: LaunchOutcome,
     /// The refused attempts that the kernel reported.
     pub violations: Vec<Violation>,
+    /// What else the kernel reported. On this system, nothing.
+    pub facts: RunFacts,
 }
 
 /// The helper program. On this system, the sandbox needs none.
@@ -237,7 +239,11 @@ pub fn launch_in_sandbox(
     args.extend(spec.args.iter().cloned());
     let env = spec.env.iter().filter(|(name, _)| profile.environment.contains(name)).cloned().collect();
     let spec = Spec { program: "/usr/bin/sandbox-exec".into(), args, env, ..spec.clone() };
-    Ok(SandboxRun { finished: crate::launch::launch(&spec, stop)?, violations: Vec::new() })
+    Ok(SandboxRun {
+        finished: crate::launch::launch(&spec, stop)?,
+        violations: Vec::new(),
+        facts: RunFacts::default(),
+    })
 }
 
 /// Always fails and runs nothing, since there is no sandbox for this system.

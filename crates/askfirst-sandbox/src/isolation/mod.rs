@@ -24,6 +24,7 @@ mod init;
 mod job_control;
 mod landlock;
 mod launch;
+mod leftovers;
 mod mounts;
 mod network;
 mod notify;

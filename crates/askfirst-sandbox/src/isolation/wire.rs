@@ -77,9 +77,10 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
         Network::Own => 0,
         Network::Shared => 1,
     });
-    let Limits { wall: _, cpu, memory, processes, file, output: _ } = &profile.limits;
+    let Limits { wall, cpu, memory, processes, file, output: _ } = &profile.limits;
+    let millis = |wall: Duration| u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
     let seconds = |cpu: Duration| cpu.as_secs().saturating_add(u64::from(cpu.subsec_nanos() > 0)).max(1);
-    for limit in [cpu.map(seconds), *memory, *processes, *file] {
+    for limit in [wall.map(millis), cpu.map(seconds), *memory, *processes, *file] {
         out.list(limit.as_slice(), |out, limit| out.number(*limit));
     }
     out.list(&profile.environment, |out, name| out.text(name));
@@ -166,8 +167,9 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         [limit] => Some(Some(*limit)),
         _ => None,
     };
-    let (cpu, memory, processes, file) = (limit()?, limit()?, limit()?, limit()?);
-    let limits = Limits { cpu: cpu.map(Duration::from_secs), memory, processes, file, ..Limits::default() };
+    let (wall, cpu, memory, processes, file) = (limit()?, limit()?, limit()?, limit()?, limit()?);
+    let (wall, cpu) = (wall.map(Duration::from_millis), cpu.map(Duration::from_secs));
+    let limits = Limits { wall, cpu, memory, processes, file, ..Limits::default() };
     let environment = from.list(WireReader::text)?;
     let descriptors = match from.number()? {
         0 => Descriptors::Standard,

@@ -5,6 +5,7 @@
 mod denials;
 mod escapes;
 mod everyday;
+mod facts;
 mod files;
 mod kept;
 mod kernel;
