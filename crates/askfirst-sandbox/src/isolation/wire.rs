@@ -51,6 +51,7 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
     };
     out.list(&profile.readable, grant);
     out.list(&profile.writable, grant);
+    out.list(&profile.scratch, grant);
     out.list(&profile.views, |out, view| {
         out.text(view.root.as_os_str());
         grant(out, &view.upper);
@@ -149,7 +150,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         };
         Some(DeniedPath { path, what })
     };
-    let (readable, writable) = (from.list(grant)?, from.list(grant)?);
+    let (readable, writable, scratch) = (from.list(grant)?, from.list(grant)?, from.list(grant)?);
     let views =
         from.list(|from| Some(View { root: from.path()?, upper: grant(from)?, work: grant(from)? }))?;
     let denied = from.list(denied)?;
@@ -187,6 +188,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
     Some(OSProfile {
         readable,
         writable,
+        scratch,
         views,
         denied,
         system,

@@ -15,6 +15,7 @@ mod pooled;
 mod processes;
 mod reads;
 mod runs;
+mod scratch;
 mod setup;
 mod status;
 mod terminal;

@@ -15,6 +15,7 @@ fn order() -> Order {
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],
+            scratch: vec![grant("/s")],
             views: vec![View { root: "/w".into(), upper: grant("/l/upper"), work: grant("/l/work") }],
             denied: vec![
                 DeniedPath { path: "/w/.env".into(), what: Denial::All },
