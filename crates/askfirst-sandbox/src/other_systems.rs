@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::LaunchError;
-use crate::profile::OSProfile;
+use crate::profile::{OSProfile, User};
 use crate::spec::{End, LaunchOutcome, RunFacts, Spec};
 use crate::stop::Stop;
 
@@ -118,6 +118,11 @@ pub fn run_helper_if_requested() {}
 #[derive(Debug)]
 pub struct Sandbox(());
 
+/// Why no view of a folder can be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only Linux has views")]
+pub struct NoView;
+
 /// Why no sandbox works on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.join("; "))]
@@ -173,6 +178,15 @@ impl Sandbox {
     #[cfg(not(target_os = "macos"))]
     pub fn probe(_helper: Helper, _least: Tier) -> Result<Self, ProbeError> {
         Err(ProbeError(vec!["this system has no supported sandbox".to_owned()]))
+    }
+
+    /// Always fails, since only Linux has views.
+    ///
+    /// # Errors
+    ///
+    /// Fails on this system.
+    pub fn check_view(&self, _root: &Path, _layers: &Path, _user: User) -> Result<(), NoView> {
+        Err(NoView)
     }
 
     /// How much the sandbox enforces.

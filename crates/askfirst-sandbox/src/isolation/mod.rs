@@ -37,6 +37,7 @@ mod streams;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod view_check;
 mod violation;
 mod wire;
 
@@ -46,6 +47,7 @@ use std::path::PathBuf;
 
 pub use helper::{Helper, HelperError, run_helper_if_requested};
 pub use launch::{SandboxRun, attach_in_sandbox, launch_in_sandbox};
+pub use view_check::NoView;
 pub use violation::{Attempt, Violation};
 
 use order::Backend;
@@ -86,6 +88,7 @@ pub struct Sandbox {
     rejected_backends: Vec<String>,
     /// The helpers that are kept for the next programs.
     pool: Option<pool::Pool>,
+    view_checks: view_check::ViewChecks,
 }
 
 /// Why no sandbox works on this machine, one reason for each backend.
@@ -120,6 +123,7 @@ impl Sandbox {
             bubblewrap: None,
             rejected_backends: Vec::new(),
             pool,
+            view_checks: view_check::ViewChecks::default(),
         };
         match sandbox.test() {
             Ok(()) => return Ok(sandbox),
@@ -215,11 +219,7 @@ impl Sandbox {
 
     /// Tests the backend: runs the self-test in the sandbox, and then a program.
     fn test(&self) -> Result<(), String> {
-        let program = ["/bin/true", "/usr/bin/true", "/bin/sh"]
-            .into_iter()
-            .find(|path| std::fs::exists(path).unwrap_or(false));
-        let Some(program) = program else { return Err("found no program to test it with".to_owned()) };
-        let mut spec = Spec::new(program, "/");
+        let mut spec = Spec::new(test_program()?, "/");
         spec.limits.wall = Some(std::time::Duration::from_secs(20));
         let tried =
             launch::launch_task(self, &OSProfile::nothing(), &spec, &Stop::new(), order::Task::SelfTest);
@@ -230,6 +230,13 @@ impl Sandbox {
             Err(cause) => Err(cause.to_string()),
         }
     }
+}
+
+/// Finds a program that does nothing, for a test.
+fn test_program() -> Result<&'static str, String> {
+    let programs = ["/bin/true", "/usr/bin/true", "/bin/sh"];
+    let program = programs.into_iter().find(|path| std::fs::exists(path).unwrap_or(false));
+    program.ok_or_else(|| "found no program to test it with".to_owned())
 }
 
 /// The Landlock version of this kernel.

@@ -20,6 +20,7 @@ mod setup;
 mod status;
 mod terminal;
 mod tree;
+mod view_check;
 mod views;
 mod world;
 
