@@ -57,6 +57,7 @@ mod stop;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tree;
+mod unproven;
 
 pub use capture::{Capture, CaptureBuffer};
 pub use code_pages::release_code_pages;
@@ -73,6 +74,7 @@ pub use profile::{
 };
 pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, RunFacts, Spec, Stdin};
 pub use stop::Stop;
+pub use unproven::UnprovenSandbox;
 
 /// Old names of public items, for code that has not been updated yet.
 #[doc(hidden)]

@@ -116,6 +116,23 @@ impl Sandbox {
         Self::find(helper, least, Some(pool::Pool::default()))
     }
 
+    /// The first choice of [`probe`](Self::probe), without any test.
+    pub(crate) fn untested(helper: Helper) -> Option<Self> {
+        Some(Self {
+            helper,
+            backend: Backend::Namespaces,
+            bubblewrap: None,
+            rejected_backends: Vec::new(),
+            pool: None,
+            view_checks: view_check::ViewChecks::default(),
+        })
+    }
+
+    /// Whether this is the first choice of [`probe`](Self::probe).
+    pub(crate) fn is_first_choice(&self) -> bool {
+        self.backend == Backend::Namespaces
+    }
+
     fn find(helper: Helper, least: Tier, pool: Option<pool::Pool>) -> Result<Self, ProbeError> {
         let mut sandbox = Self {
             helper,
