@@ -6,12 +6,13 @@ use askfirst::Approval;
 use askfirst::when::Glob;
 
 use super::fault::Fault;
-use super::keys::{self, TOOLCHAIN_WORDS, ValueKind};
+use super::keys::{self, REHEARSING_TOOLS, TOOLCHAIN_WORDS, ValueKind, WITHOUT_REHEARSAL};
 use super::node::{Entry, Node, Source, Value};
 use super::older;
 use super::quote::{escape, find_closest, join_or};
 use super::read::Dialect;
 use super::scalar;
+use super::settings::NetworkAccess;
 
 /// The errors of a config.
 #[derive(Debug, Default)]
@@ -58,10 +59,17 @@ impl Checker<'_> {
         }
         if !node.is_map() {
             let message = format!("`{}` must be a map, not {}", escape(name), node.kind());
-            return self.report(node, message, node.as_text().and_then(|text| section_hint(path, text)));
+            return self.report(
+                node,
+                message,
+                node.as_text().and_then(|text| section_hint(path, name, text)),
+            );
         }
         for entry in node.entries() {
             match keys::child(path, &entry.key) {
+                Some(key) if key.path == "tools.*.approval" && REHEARSING_TOOLS.contains(&name) => {
+                    self.check_tool_approval(&entry.value, &entry.key, &Approval::ALL);
+                }
                 Some(key) => self.check_value(&entry.value, key.path, key.kind, &entry.key),
                 None => self.report_unknown_key(entry, path, name),
             }
@@ -111,9 +119,11 @@ impl Checker<'_> {
                 }
             },
             ValueKind::Version => self.check_version(node),
-            ValueKind::Approval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
-            ValueKind::OptionalApproval if node.is_null() => {}
-            ValueKind::OptionalApproval => self.check_word(node, name, &Approval::ALL.map(Approval::as_str)),
+            ValueKind::Approval => self.check_approval(node, name, &WITHOUT_REHEARSAL),
+            ValueKind::CommandApproval => self.check_approval(node, name, &Approval::ALL),
+            ValueKind::OptionalApproval => self.check_tool_approval(node, name, &WITHOUT_REHEARSAL),
+            ValueKind::Network if node.as_bool().is_some() => {}
+            ValueKind::Network => self.check_word(node, name, &NetworkAccess::ALL.map(NetworkAccess::as_str)),
             ValueKind::Word(words) => self.check_word(node, name, words),
             ValueKind::Words(words) => {
                 self.check_items(node, name, |this, item| this.check_word(item, name, words))
@@ -184,6 +194,17 @@ impl Checker<'_> {
         }
     }
 
+    fn check_tool_approval(&mut self, node: &Node, name: &str, known: &[Approval]) {
+        if !node.is_null() {
+            self.check_approval(node, name, known);
+        }
+    }
+
+    fn check_approval(&mut self, node: &Node, name: &str, known: &[Approval]) {
+        let words: Vec<&str> = known.iter().map(|approval| approval.as_str()).collect();
+        self.check_word(node, name, &words);
+    }
+
     fn check_word(&mut self, node: &Node, name: &str, words: &[&str]) {
         let Some(text) = node.as_text() else {
             return self.report_type(node, name, &join_or(words.iter().copied()));
@@ -195,7 +216,11 @@ impl Checker<'_> {
                 join_or(words.iter().copied()),
                 escape(text)
             );
-            let closest = if words.contains(&Approval::Deny.as_str()) {
+            let is_approval = words.contains(&Approval::Deny.as_str());
+            if is_approval && text == Approval::Rehearse.as_str() {
+                return self.report(node, message, Some(REHEARSE_HINT.to_owned()));
+            }
+            let closest = if is_approval {
                 closest_approval(text).map(Approval::as_str).filter(|word| words.contains(word))
             } else {
                 find_closest(text, words.iter().copied())
@@ -298,6 +323,9 @@ impl Checker<'_> {
     }
 }
 
+/// Where `rehearse` is valid.
+const REHEARSE_HINT: &str = "`rehearse` is for `shell.default`, shell rules, `tools.shell` and `tools.exec`";
+
 /// Guesses the approval that a wrong word means. It never guesses a looser one: `no` does not mean `none`.
 fn closest_approval(word: &str) -> Option<Approval> {
     let lower = word.to_lowercase();
@@ -324,18 +352,23 @@ fn closest_approval(word: &str) -> Option<Approval> {
 }
 
 /// Shows how to write a section if the user wrote only an approval instead of a map.
-fn section_hint(path: &str, text: &str) -> Option<String> {
+fn section_hint(path: &str, name: &str, text: &str) -> Option<String> {
     let known = Approval::ALL.into_iter().find(|approval| approval.as_str() == text);
     let approval = known.or_else(|| closest_approval(text))?;
-    let has = |name| {
-        let kind = keys::child(path, name).map(|key| key.kind);
-        matches!(kind, Some(ValueKind::Approval | ValueKind::OptionalApproval))
+    let kind = |name| keys::child(path, name).map(|key| key.kind);
+    let single = || format!("write `{{ approval: {approval} }}`");
+    let (hint, may_rehearse) = match (kind("approval"), kind("write")) {
+        (Some(ValueKind::CommandApproval), _) => (single(), true),
+        (Some(ValueKind::OptionalApproval), _) => (single(), REHEARSING_TOOLS.contains(&name)),
+        (_, Some(ValueKind::Approval)) => {
+            (format!("write `{{ read: {approval}, write: {approval} }}`"), false)
+        }
+        _ => return None,
     };
-    if has("approval") {
-        Some(format!("write `{{ approval: {approval} }}`"))
-    } else {
-        has("write").then(|| format!("write `{{ read: {approval}, write: {approval} }}`"))
+    if approval == Approval::Rehearse && !may_rehearse {
+        return known.map(|_| REHEARSE_HINT.to_owned());
     }
+    Some(hint)
 }
 
 /// Writes a command line as a YAML list of words.
@@ -349,6 +382,11 @@ fn to_word_list(line: &str) -> String {
         false => format!("\"{}\"", escape(word)),
     });
     format!("[{}]", words.collect::<Vec<_>>().join(", "))
+}
+
+/// Returns true if a text is a number of days with its unit.
+fn is_days(text: &str) -> bool {
+    text.strip_suffix('d').is_some_and(|days| matches!(scalar::parse_plain(days), Value::Number(_)))
 }
 
 /// Shows how to write a value of the wanted type.
@@ -369,6 +407,9 @@ fn type_hint(node: &Node, wanted: &str) -> Option<String> {
         ("a list", _, Value::Text(_)) => Some(format!("write `[{}]`", node.brief())),
         (wanted, _, Value::Number(number)) if wanted.starts_with("a duration") => {
             Some(format!("add a unit, such as `{number}s` or `{number}m`"))
+        }
+        (wanted, _, Value::Text(text)) if wanted.starts_with("a whole") && is_days(text) => {
+            Some(format!("write `{}`", text.trim_end_matches('d')))
         }
         (wanted, _, Value::Text(text)) if wanted.starts_with("a whole") && text.contains('_') => {
             Some(format!("write `{}`", escape(&text.replace('_', ""))))

@@ -105,6 +105,9 @@ fn root_line(name: &str, root: &PathConfig) -> EffectiveLine {
     if let Some(bytes) = root.max_file_bytes {
         let _ = write!(value, ", max_file_bytes: {}", format_size(bytes));
     }
+    if !root.products.is_empty() {
+        let _ = write!(value, ", products: {}", paths(&root.products));
+    }
     line(&format!("sandbox.paths.{name}"), value, location(&root.origin))
 }
 
@@ -151,6 +154,10 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
         }),
         "ledger.rotate" => settings.ledger.rotate.map(format_size),
         "ledger.path" => settings.ledger.path.as_ref().map(|path| escape(&path.display().to_string())),
+        "undo.keep" => Some(settings.undo.keep.to_string()),
+        "undo.days" => Some(settings.undo.days.to_string()),
+        "undo.size" => Some(format_size(settings.undo.size)),
+        "undo.deletes" => Some(settings.undo.deletes.as_str().to_owned()),
         "secrets.args" => words(&settings.secrets.args),
         "secrets.env" => words(&settings.secrets.env),
         "sandbox.never_read" => words(&sandbox.never_read),
@@ -165,6 +172,7 @@ pub(crate) fn plain_value(settings: &Settings, key: &str) -> Option<String> {
             Tier::ContentOnly => "content-only".to_owned(),
         }),
         "sandbox.toolchains" => Some(toolchains(&sandbox.toolchains)),
+        "sandbox.caches" => Some(paths(&sandbox.caches)),
         "sandbox.os_profile.read" => profile.and_then(|profile| profile.read.as_deref().map(paths)),
         "sandbox.os_profile.write" => profile.and_then(|profile| profile.write.as_deref().map(paths)),
         "sandbox.os_profile.network" => {

@@ -11,7 +11,8 @@ use askfirst::{Case, ToolEntry};
 use super::merge::{add_missing, merge_origins};
 use super::quote::escape;
 use super::settings::{
-    Fallback, Layer, Limits, OSProfile, SecretsConfig, Settings, ShellConfig, ToolchainAccess,
+    Fallback, Layer, Limits, OSProfile, PathConfig, PathMode, SandboxConfig, SecretsConfig, Settings,
+    ShellConfig, ToolchainAccess, UndoConfig,
 };
 use crate::settings::{DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE};
 
@@ -50,9 +51,15 @@ pub(crate) fn disarm(floor: &mut Settings, layer: Layer) -> Vec<String> {
         }
         floor.rules = std::mem::take(&mut floor.rules).only_deciding();
         floor.secrets = SecretsConfig::default();
+        // A project must not decide how much of the user's disk askfirst fills.
+        floor.undo = UndoConfig { deletes: floor.undo.deletes, ..UndoConfig::default() };
+        floor.origins.retain(|key, _| !UNDO_AMOUNTS.contains(&key.as_str()));
     }
     all.into_iter().map(|item| format!("{item}: {reason}")).collect()
 }
+
+/// The keys that say how much is kept for undo.
+const UNDO_AMOUNTS: [&str; 3] = ["undo.keep", "undo.days", "undo.size"];
 
 /// Applies the values of a floor that are stricter than the current ones.
 pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
@@ -62,6 +69,7 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     main.on_denial = main.on_denial.max(floor.on_denial);
     main.ledger.is_set |= floor.ledger.is_set;
     main.ledger.sync = main.ledger.sync.max(floor.ledger.sync);
+    tighten_undo(&mut main.undo, floor);
     add_missing(&mut main.secrets.args, &floor.secrets.args);
     add_missing(&mut main.secrets.env, &floor.secrets.env);
     add_missing(&mut main.sandbox.never_read, &floor.sandbox.never_read);
@@ -80,6 +88,11 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     if floor.sandbox.toolchains == ToolchainAccess::OFF {
         main.sandbox.toolchains = ToolchainAccess::OFF;
     }
+    if floor.is_set("sandbox.caches") {
+        let caches = std::mem::take(&mut main.sandbox.caches);
+        main.sandbox.caches = common(Some(caches), Some(&floor.sandbox.caches)).unwrap_or_default();
+    }
+    limit_products(&mut main.sandbox, &floor.sandbox);
     if let Some(profile) = &floor.sandbox.os_profile {
         main.sandbox.os_profile = Some(intersect(main.sandbox.os_profile.take(), profile));
     }
@@ -94,6 +107,37 @@ pub(crate) fn tighten(main: &mut Settings, floor: &Settings) {
     main.origins = changed_origins(&before, main, floor);
 }
 
+/// Keeping more for undo is stricter, so the larger amount counts.
+fn tighten_undo(main: &mut UndoConfig, floor: &Settings) {
+    let (theirs, is_set) = (&floor.undo, |key: &str| floor.is_set(key));
+    *main = UndoConfig {
+        keep: if is_set("undo.keep") { main.keep.max(theirs.keep) } else { main.keep },
+        days: if is_set("undo.days") { main.days.max(theirs.days) } else { main.days },
+        size: if is_set("undo.size") { main.size.max(theirs.size) } else { main.size },
+        deletes: main.deletes.max(theirs.deletes),
+    };
+}
+
+/// Removes the product folders that are not product folders of a layer, too.
+///
+/// A layer decides about a folder through the root that governs it. A layer without such a root decides nothing.
+/// A folder that contains a root of the layer is no product folder, because that root has approvals of its own.
+/// A read-only root has no product folders.
+pub(crate) fn limit_products(main: &mut SandboxConfig, layer: &SandboxConfig) {
+    for root in main.paths.values_mut() {
+        let folder = root.root.clone();
+        root.products.retain(|product| {
+            let path = folder.join(product);
+            let is_product = |root: &PathConfig| {
+                let covers = |theirs: &PathBuf| path.starts_with(root.root.join(theirs));
+                root.mode == PathMode::Rw && root.products.iter().any(covers)
+            };
+            let holds_root = layer.paths.values().any(|root| root.root.starts_with(&path));
+            !holds_root && layer.governing_root(&path).is_none_or(is_product)
+        });
+    }
+}
+
 fn tighten_shell(main: &mut ShellConfig, theirs: &ShellConfig, floor: &Settings) {
     let is_set = |key: &str| floor.is_set(key);
     if is_set("shell.default.approval") {
@@ -104,7 +148,7 @@ fn tighten_shell(main: &mut ShellConfig, theirs: &ShellConfig, floor: &Settings)
     }
     main.outside_roots = main.outside_roots.max(theirs.outside_roots);
     if is_set("shell.network") {
-        main.network &= theirs.network;
+        main.network = main.network.max(theirs.network);
     }
     if is_set("shell.env.pass") {
         main.env_pass.retain(|name| theirs.env_pass.contains(name));

@@ -15,10 +15,14 @@ pub(crate) enum ValueKind {
     Cases,
     /// The version number of the format.
     Version,
-    /// An approval value.
+    /// An approval value except `rehearse`.
     Approval,
-    /// An approval value or null.
+    /// An approval value for commands.
+    CommandApproval,
+    /// An approval value or null. Only the tools in [`REHEARSING_TOOLS`] may have `rehearse`.
     OptionalApproval,
+    /// Whether commands may use the network: a word of `NetworkAccess`, `true` or `false`.
+    Network,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list of these words.
@@ -72,15 +76,24 @@ const fn key(path: &'static str, kind: ValueKind, default: &'static str, doc: &'
 }
 
 use ValueKind::{
-    Anything, Approval, Bool, Cases, Count, Duration, EnvNames, Globs, NameMap, OptionalApproval, Path,
-    PathRules, Paths, Scalars, Section, SectionList, Size, Text, Texts, Toolchains, Version, When, Word,
-    Words,
+    Anything, Approval, Bool, Cases, CommandApproval, Count, Duration, EnvNames, Globs, NameMap, Network,
+    OptionalApproval, Path, PathRules, Paths, Scalars, Section, SectionList, Size, Text, Texts, Toolchains,
+    Version, When, Word, Words,
 };
 
 /// The risk values.
 pub(crate) const RISKS: &[&str] = &["low", "high", "irreversible"];
 /// The types of a tool's arguments.
 pub(crate) const ARG_TYPES: &[&str] = &["string", "integer", "number", "boolean", "array"];
+
+/// The approval values of everything that is not a command.
+pub(crate) const WITHOUT_REHEARSAL: [askfirst::Approval; 5] = {
+    use askfirst::Approval::{Deny, Human, None, OncePerSession, Required};
+    [None, OncePerSession, Required, Human, Deny]
+};
+
+/// The tools that can run a call on a view. An entry with the exact name may have `approval: rehearse`.
+pub(crate) const REHEARSING_TOOLS: [&str; 2] = ["shell", "exec"];
 
 /// The words that `sandbox.toolchains` may be.
 pub(crate) const TOOLCHAIN_WORDS: &[&str] = &["auto", "off"];
@@ -98,6 +111,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("prompt", Section, "", "The prompt on a terminal."),
     key("prompt.preview_lines", Count, "50", "How many lines the prompt shows at first. The rest scrolls."),
     key("prompt.notify", Word(&["auto", "bell", "off"]), "auto", "How the prompt calls you when its terminal is not focused: by bell and notification (`auto`), by `bell`, or not at all (`off`)."),
+    key("undo", Section, "", "Undoing what commands and tools changed."),
+    key("undo.keep", Count, "50", "How many changes can be undone."),
+    key("undo.days", Count, "7", "For how many days content is kept that git cannot restore."),
+    key("undo.size", Size, "1GiB", "How much replaced content is kept. When it is full, a change that could not be undone needs approval."),
+    key("undo.deletes", Word(&["commit", "ask"]), "commit", "Whether a deletion that undo can restore is an ordinary change (`commit`) or needs approval (`ask`)."),
     key("ledger", Section, "", "The audit log of requested, decided and executed calls."),
     key("ledger.sync", Word(&["asked", "always"]), "asked", "Which entries are synced to disk: those of calls that needed approval or were denied (`asked`), or all (`always`)."),
     key("ledger.rotate", Size, "64MiB", "The size at which the audit log starts a new file."),
@@ -112,6 +130,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("sandbox.paths.*.mode", Word(&["ro", "rw"]), "ro", "Whether tools may only read in the folder (`ro`) or also write (`rw`)."),
     key("sandbox.paths.*.suffixes", Texts, "", "The file suffixes that the file tools accept. If omitted, they accept all."),
     key("sandbox.paths.*.max_file_bytes", Size, "", "The size of the largest file that the file tools accept."),
+    key("sandbox.paths.*.products", Texts, "", "Folders of build output, relative to the root, such as `target`. Commands write them directly, and undo does not cover them."),
     key("sandbox.paths.*.approval", Section, "", "The approvals of this root."),
     key("sandbox.paths.*.approval.read", Approval, "none", "The approval for reading a file."),
     key("sandbox.paths.*.approval.write", Approval, "required", "The approval for every operation that changes something."),
@@ -122,16 +141,17 @@ pub(crate) const KEYS: &[Key] = &[
     key("sandbox.os_sandbox_fallback", Word(&["fail_fast", "refuse_tools"]), "fail_fast", "The effect of a required OS sandbox that does not work: nothing starts (`fail_fast`), or tools that start processes are refused (`refuse_tools`)."),
     key("sandbox.os_sandbox_min", Word(&["full", "content-only"]), "full", "The weakest accepted tier of the OS sandbox."),
     key("sandbox.toolchains", Toolchains, "auto", "What processes may read besides the roots and the system's folders: what the programs on `PATH` need to start (`auto`), nothing (`off`), or a list of paths. `auto` in the list adds to it."),
+    key("sandbox.caches", Paths, "[~/.cargo/registry, ~/.cargo/git, ~/.npm/_cacache, ~/.cache/pip, ~/.cache/uv, ~/.cache/go-build, ~/go/pkg/mod, ~/.gradle/caches, ~/.m2/repository, ~/.nuget/packages]", "Package caches that processes may read, if they exist. What a process writes there is thrown away."),
     key("sandbox.os_profile", Section, "", "Removes access that the roots grant to processes. An omitted key restricts nothing."),
     key("sandbox.os_profile.read", Paths, "", "The only paths that processes may read."),
     key("sandbox.os_profile.write", Paths, "", "The only paths that processes may write."),
     key("sandbox.os_profile.network", Bool, "", "Whether processes may use the network."),
     key("shell", Section, "", "The shell tool. Without this section the tool is not offered."),
     key("shell.default", Section, "", "The default for commands that no rule covers."),
-    key("shell.default.approval", Approval, "required", "The approval for commands that no rule covers."),
+    key("shell.default.approval", CommandApproval, "required", "The approval for commands that no rule covers."),
     key("shell.known_read_only", Approval, "required", "The approval for commands that are proven to only read readable roots."),
     key("shell.outside_roots", Word(&["required", "human", "deny"]), "required", "The approval for commands that use a path outside every root."),
-    key("shell.network", Bool, "false", "Whether commands may use the network."),
+    key("shell.network", Network, "deny", "Whether commands may use the network: never (`deny` or `false`), if a person approves (`required`), or without asking (`none` or `true`)."),
     key("shell.limits", Section, "", "The limits of a process."),
     key("shell.limits.wall", Duration, "10m", "How long it may run."),
     key("shell.limits.cpu", Duration, "5m", "How much CPU time it may use."),
@@ -145,10 +165,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("shell.rules[]", Section, "", "One rule."),
     key("shell.rules[].pattern", Text, "", "The words that a command starts with, quoted as in the shell. A word may be a glob."),
     key("shell.rules[].exact", Bool, "false", "Whether the command must have no further words."),
-    key("shell.rules[].approval", Approval, "required", "The approval for commands that match."),
+    key("shell.rules[].approval", CommandApproval, "required", "The approval for commands that match."),
     key("shell.rules[].description", Text, "", "The description that a request shows."),
     key("shell.rules[].risk", Word(RISKS), "", "The minimum risk of commands that match."),
     key("shell.rules[].sandbox_paths", Texts, "", "The rule applies only if the working directory and every path are in these roots."),
+    key("shell.rules[].network", Network, "", "Whether commands that match may use the network. If omitted, the same as `shell.network`."),
     key("shell.rules[].examples", Section, "", "Commands that test the rule when the file is read."),
     key("shell.rules[].examples.match", Texts, "", "Commands that the rule must match."),
     key("shell.rules[].examples.not_match", Texts, "", "Commands that the rule must not match."),

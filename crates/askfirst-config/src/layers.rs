@@ -13,7 +13,7 @@ use super::offer;
 use super::own_files;
 use super::places::{self, BROKEN_LINK, Places, RawConfig};
 use super::read::{Base, folder_of};
-use super::settings::{Config, ConfigFile, Layer, Settings, UntrustedOffer};
+use super::settings::{Config, ConfigFile, Layer, Settings, UntrustedOffer, default_caches};
 use super::text;
 use super::trust;
 
@@ -280,9 +280,12 @@ impl<'a> Loader<'a> {
         }
         let merged = match (self.user, self.project) {
             (Some(user), Some(project)) => merge::overlay(user, project),
-            (user, project) => project.or(user).unwrap_or_default(),
+            (user, project) => project.or(user).unwrap_or_else(|| without_config(self.options)),
         };
         let mut main = self.flag.unwrap_or(merged);
+        // A root inside another one governs its folder, also if another config file defines it.
+        let own = main.sandbox.clone();
+        floors::limit_products(&mut main.sandbox, &own);
         for floor in &self.floors {
             floors::tighten(&mut main, floor);
         }
@@ -302,6 +305,13 @@ impl<'a> Loader<'a> {
     }
 }
 
+/// Returns the settings that apply where there is no config file.
+fn without_config(options: &LoadOptions) -> Settings {
+    let mut settings = Settings::default();
+    settings.sandbox.caches = default_caches(options.places.home.as_deref());
+    settings
+}
+
 fn fault_about(path: &Path, message: &str) -> Fault {
     Source::new(path, "").fault(&Position::start(), message)
 }
@@ -317,3 +327,7 @@ fn real_folder(path: &Path) -> PathBuf {
 #[cfg(test)]
 #[path = "layers/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "layers/tests_rehearsal.rs"]
+mod tests_rehearsal;

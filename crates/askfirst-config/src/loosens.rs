@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use askfirst::{Approval, Rules};
 
-use super::effective::{format_duration, plain_value};
+use super::effective::{format_duration, format_size, plain_value};
 use super::quote::escape;
 use super::settings::{
-    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, Fallback, PathConfig,
-    PathMode, Settings, ShellConfig,
+    Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, DEFAULT_PREVIEW_LINES, Fallback, NetworkAccess,
+    PathConfig, PathMode, SandboxConfig, Settings, ShellConfig, UndoConfig,
 };
 
 /// Lists what is looser in `with` than in `without`.
@@ -19,6 +19,7 @@ pub fn loosens(without: &Config, with: &Config) -> Vec<String> {
     let mut lines = Vec::new();
     let (old, new) = (&without.main, &with.main);
     compare_general(old, new, &mut lines);
+    compare_undo(&old.undo, &new.undo, &mut lines);
     compare_os_sandbox(old, new, &mut lines);
     compare_offer(old, new, &mut lines);
     compare_roots(old, new, &mut lines);
@@ -99,8 +100,11 @@ fn compare_os_sandbox(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
     if is.auto && !was.auto {
         lines.push("processes can read what the programs on `PATH` need to start".to_owned());
     }
-    for path in is.paths.iter().filter(|path| !was.paths.iter().any(|old| path.starts_with(old))) {
+    for path in missing_from(&was.paths, &is.paths) {
         lines.push(format!("processes can read {} outside the roots", tick_path(path)));
+    }
+    for path in missing_from(&old.sandbox.caches, &new.sandbox.caches) {
+        lines.push(format!("processes can read the cache {} outside the roots", tick_path(path)));
     }
     for key in ["sandbox.os_profile.read", "sandbox.os_profile.write", "sandbox.os_profile.network"] {
         let (old, new) = (plain_value(old, key), plain_value(new, key));
@@ -108,6 +112,27 @@ fn compare_os_sandbox(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
             let new = new.unwrap_or_else(|| "not set".to_owned());
             lines.push(format!("`{key}` is {new} instead of {}", old.unwrap_or_default()));
         }
+    }
+}
+
+/// Returns the paths that are in none of the old folders.
+fn missing_from<'a>(old: &'a [PathBuf], new: &'a [PathBuf]) -> impl Iterator<Item = &'a PathBuf> {
+    new.iter().filter(|path| !old.iter().any(|old| path.starts_with(old)))
+}
+
+fn compare_undo(old: &UndoConfig, new: &UndoConfig, lines: &mut Vec<String>) {
+    if new.keep < old.keep {
+        lines.push(format!("undo keeps {} changes instead of {}", new.keep, old.keep));
+    }
+    if new.days < old.days {
+        lines.push(format!("undo keeps changes for {}d instead of {}d", new.days, old.days));
+    }
+    if new.size < old.size {
+        let (new, old) = (format_size(new.size), format_size(old.size));
+        lines.push(format!("undo keeps {new} of replaced files instead of {old}"));
+    }
+    if new.deletes < old.deletes {
+        lines.push("files are deleted without asking if undo can restore them".to_owned());
     }
 }
 
@@ -137,12 +162,6 @@ fn tick_path(path: &Path) -> String {
     tick(&path.display().to_string())
 }
 
-/// Returns the root that governs a folder.
-fn governing_root<'a>(settings: &'a Settings, folder: &Path) -> Option<&'a PathConfig> {
-    let around = settings.sandbox.paths.values().filter(|root| folder.starts_with(&root.root));
-    around.max_by_key(|root| root.root.components().count())
-}
-
 fn compare_roots(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
     // Includes the roots that are gone, because an outer root may now govern their folders.
     let folders = old.sandbox.paths.values().chain(new.sandbox.paths.values()).map(|root| &root.root);
@@ -150,13 +169,15 @@ fn compare_roots(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
     folders.sort();
     folders.dedup();
     for folder in folders {
-        let Some(root) = governing_root(new, folder) else { continue };
-        let Some(before) = governing_root(old, folder) else {
+        let Some(root) = new.sandbox.governing_root(folder) else { continue };
+        let Some(before) = old.sandbox.governing_root(folder) else {
             let verb = if root.mode == PathMode::Rw { "read and write" } else { "read" };
             lines.push(format!("tools can {verb} in {}", tick_path(folder)));
             report_write_approval(folder, root, lines);
+            report_products(&old.sandbox, folder, root, lines);
             continue;
         };
+        report_products(&old.sandbox, folder, root, lines);
         if root.mode > before.mode {
             lines.push(format!("tools can write in {}", tick_path(folder)));
         }
@@ -174,6 +195,18 @@ fn compare_roots(old: &Settings, new: &Settings, lines: &mut Vec<String>) {
     }
 }
 
+/// Reports the product folders of a root that no old root had. `folder` may lie in the root.
+fn report_products(old: &SandboxConfig, folder: &Path, root: &PathConfig, lines: &mut Vec<String>) {
+    let had = |path: &Path| {
+        let before = old.governing_root(path);
+        before.is_some_and(|root| root.products.iter().any(|old| path.starts_with(root.root.join(old))))
+    };
+    let products = root.products.iter().map(|product| root.root.join(product));
+    for path in products.filter(|path| root.root == folder && !had(path)) {
+        lines.push(format!("commands write {} directly, and undo does not cover it", tick_path(&path)));
+    }
+}
+
 fn report_write_approval(folder: &Path, root: &PathConfig, lines: &mut Vec<String>) {
     if root.mode == PathMode::Rw && root.approval.write < Approval::Required {
         lines.push(format!("writing in {}: `{}`", tick_path(folder), root.approval.write));
@@ -184,8 +217,8 @@ fn compare_commands(old: &ShellConfig, new: &ShellConfig, lines: &mut Vec<String
     compare_approval("commands that no rule covers", old.default, new.default, lines);
     compare_approval("commands known to only read", old.known_read_only, new.known_read_only, lines);
     compare_approval("paths outside every root", old.outside_roots, new.outside_roots, lines);
-    if new.network && !old.network {
-        lines.push("commands may use the network".to_owned());
+    if new.network < old.network {
+        lines.push(format!("commands {}", network(new.network)));
     }
     for name in new.env_pass.iter().filter(|name| !old.env_pass.contains(name)) {
         lines.push(format!("commands get the environment variable {}", tick(name)));
@@ -217,9 +250,20 @@ fn compare_commands(old: &ShellConfig, new: &ShellConfig, lines: &mut Vec<String
                 rule.approval
             ));
         }
+        if let Some(access) = rule.network.filter(|access| *access < old.network) {
+            lines.push(format!("commands that start with {pattern} {}", network(access)));
+        }
         if let Some(text) = &rule.description {
             lines.push(format!("commands that start with {pattern} are described as {}", tick(text)));
         }
+    }
+}
+
+fn network(access: NetworkAccess) -> &'static str {
+    match access {
+        NetworkAccess::None => "may use the network",
+        NetworkAccess::Required => "may use the network if a person approves",
+        NetworkAccess::Deny => "may not use the network",
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use askfirst::Rules;
 
-use super::settings::{Limits, Origin, SandboxConfig, Settings, ShellConfig};
+use super::settings::{Limits, Origin, SandboxConfig, Settings, ShellConfig, UndoConfig};
 
 /// Merges a trusted project's settings over the user's.
 pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
@@ -17,6 +17,7 @@ pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
         notify: if is_set("prompt.notify") { project.notify } else { user.notify },
         only_tools: project.only_tools.clone().or(user.only_tools),
         ledger: user.ledger,
+        undo: undo(user.undo, &project),
         secrets: user.secrets,
         sandbox: sandbox(user.sandbox, &project),
         shell: shell(user.shell, &project),
@@ -51,6 +52,16 @@ pub(crate) fn overlay(user: Settings, project: Settings) -> Settings {
     main
 }
 
+fn undo(mine: UndoConfig, project: &Settings) -> UndoConfig {
+    let (theirs, is_set) = (&project.undo, |key: &str| project.is_set(key));
+    UndoConfig {
+        keep: if is_set("undo.keep") { theirs.keep } else { mine.keep },
+        days: if is_set("undo.days") { theirs.days } else { mine.days },
+        size: if is_set("undo.size") { theirs.size } else { mine.size },
+        deletes: if is_set("undo.deletes") { theirs.deletes } else { mine.deletes },
+    }
+}
+
 fn sandbox(mut main: SandboxConfig, project: &Settings) -> SandboxConfig {
     let (theirs, is_set) = (&project.sandbox, |key: &str| project.is_set(key));
     // One folder is one root: the project's root replaces the user's root for the same folder, whatever its name.
@@ -67,6 +78,9 @@ fn sandbox(mut main: SandboxConfig, project: &Settings) -> SandboxConfig {
     }
     if is_set("sandbox.toolchains") {
         main.toolchains = theirs.toolchains.clone();
+    }
+    if is_set("sandbox.caches") {
+        main.caches = theirs.caches.clone();
     }
     if let Some(new) = &theirs.os_profile {
         let profile = main.os_profile.get_or_insert_default();

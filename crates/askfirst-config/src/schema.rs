@@ -6,6 +6,7 @@ use askfirst::Approval;
 use serde_json::{Map, Value, json};
 
 use super::keys::{self, Key, ValueKind};
+use super::settings::NetworkAccess;
 
 /// Returns the JSON Schema of a config.
 #[must_use]
@@ -49,7 +50,15 @@ fn kind_schema(key: &Key) -> Value {
         }
         ValueKind::Cases => cases(key.path),
         ValueKind::Version => json!({ "const": 1 }),
-        ValueKind::Approval => json!({ "enum": Approval::ALL.map(Approval::as_str) }),
+        ValueKind::Approval => {
+            json!({ "enum": keys::WITHOUT_REHEARSAL.map(Approval::as_str) })
+        }
+        ValueKind::CommandApproval => json!({ "enum": Approval::ALL.map(Approval::as_str) }),
+        ValueKind::Network => {
+            let mut words: Vec<Value> = NetworkAccess::ALL.map(|access| access.as_str().into()).to_vec();
+            words.extend([true.into(), false.into()]);
+            json!({ "enum": words })
+        }
         ValueKind::OptionalApproval => {
             let mut words: Vec<Value> = Approval::ALL.map(|approval| approval.as_str().into()).to_vec();
             words.push(Value::Null);

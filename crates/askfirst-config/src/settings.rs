@@ -1,16 +1,22 @@
 //! The settings that a config file defines, after it has been read and checked.
 
+mod caches;
 mod tools;
+mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use askfirst::{Approval, Because, Digest, Rules};
 use askfirst_shell::{LayerValues, ShellRule};
 use serde::{Deserialize, Serialize};
 
+pub use askfirst_shell::NetworkAccess;
+pub use caches::DEFAULT_CACHES;
+pub(crate) use caches::{default_caches, holds_tokens};
 pub use tools::{ArgKind, ArgSpec, AskBy, CommandTool, McpServer, Upstream};
+pub use undo::{UndoConfig, UndoDeletes};
 
 /// The merged config of all layers.
 #[derive(Debug, Clone)]
@@ -130,6 +136,8 @@ pub struct Settings {
     pub notify: Notify,
     /// The audit log.
     pub ledger: LedgerConfig,
+    /// How much askfirst keeps to undo committed changes.
+    pub undo: UndoConfig,
     /// Which values are secret, in addition to those that askfirst detects by their shape.
     pub secrets: SecretsConfig,
     /// The roots and the OS sandbox.
@@ -274,8 +282,20 @@ pub struct SandboxConfig {
     pub os_sandbox_min: Tier,
     /// Files that processes may read besides the roots and the system's folders.
     pub toolchains: ToolchainAccess,
+    /// Package caches that processes may read, with a throw-away layer over them. They need not exist.
+    /// Use [`SandboxConfig::cache_folders`] to get those that askfirst may show.
+    pub caches: Vec<PathBuf>,
     /// Removes access that the roots grant to processes.
     pub os_profile: Option<OSProfile>,
+}
+
+impl SandboxConfig {
+    /// Returns the root that governs a path: the deepest root that contains it.
+    #[must_use]
+    pub fn governing_root(&self, path: &Path) -> Option<&PathConfig> {
+        let around = self.paths.values().filter(|root| path.starts_with(&root.root));
+        around.max_by_key(|root| root.root.components().count())
+    }
 }
 
 /// Files that processes may read besides the roots and the system's folders. Without `auto` and paths, there are none.
@@ -309,6 +329,10 @@ pub struct PathConfig {
     pub suffixes: Vec<String>,
     /// The size in bytes of the largest file that the file tools accept.
     pub max_file_bytes: Option<u64>,
+    /// Folders of build output, relative to the root. Commands write them directly, and undo does not cover them.
+    ///
+    /// A name in one of these paths may be a link that the agent created, so open them without following links.
+    pub products: Vec<PathBuf>,
     /// The approval values of the root.
     pub approval: PathApproval,
     /// The line of the config that defines the root.
@@ -383,7 +407,7 @@ pub struct ShellConfig {
     /// The approval for commands that use a path outside every root.
     pub outside_roots: Approval,
     /// Whether commands may use the network.
-    pub network: bool,
+    pub network: NetworkAccess,
     /// The limits of a process.
     pub limits: Limits,
     /// The environment variables that commands get.
@@ -400,7 +424,7 @@ impl Default for ShellConfig {
             default: Approval::Required,
             known_read_only: Approval::Required,
             outside_roots: Approval::Required,
-            network: false,
+            network: NetworkAccess::Deny,
             limits: Limits::default(),
             env_pass: ["PATH", "HOME", "LANG", "TERM", "CI"].map(str::to_owned).to_vec(),
             rules: Vec::new(),
@@ -436,6 +460,7 @@ impl ShellConfig {
             default: value("shell.default.approval", self.default),
             known_read_only: value("shell.known_read_only", reading),
             outside_roots: value("shell.outside_roots", self.outside_roots),
+            network: (role == LayerRole::Main || settings.is_set("shell.network")).then_some(self.network),
             origins: values.map(|(key, value)| (key, settings.because(key, value))).into(),
             rules: self.rules.clone(),
             dangerous_patterns: self.dangerous_patterns.clone(),

@@ -244,9 +244,9 @@ impl<'a> Layers<'a> {
     }
 
     fn network(&self) -> Network {
-        let own = self.main.shell.as_ref().is_some_and(|shell| shell.network);
+        let own = self.main.shell.as_ref().is_some_and(|shell| shell.network.is_free());
         let floors = self.floors.iter().filter(|floor| floor.says("shell.network"));
-        let floors = floors.filter_map(|floor| floor.shell.as_ref()).all(|shell| shell.network);
+        let floors = floors.filter_map(|floor| floor.shell.as_ref()).all(|shell| shell.network.is_free());
         let explicit = self.profiles.iter().all(|profile| profile.network != Some(false));
         if own && floors && explicit { Network::Shared } else { Network::Own }
     }

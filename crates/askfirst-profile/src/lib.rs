@@ -25,7 +25,7 @@ pub use entry::{EntryKind, ProtectedEntry, Stamp};
 pub use error::SandboxError;
 pub use git::GitPointer;
 pub use hard_links::{HardLinks, LinkedFiles};
-pub use machine::{MachineSandbox, end_helpers, keep_helpers, probe_machine, use_helper};
+pub use machine::{MachineSandbox, end_helpers, keep_helpers, probe_machine, untested_sandbox, use_helper};
 pub use protected::{ProtectedNames, SearchResult, Snapshot};
 pub use quarantine::{QuarantineReport, QuarantineScope, quarantine, reopen};
 pub use toolchains::{HiddenReason, StartEnvironment, Toolchains};

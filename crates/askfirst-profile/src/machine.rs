@@ -1,9 +1,9 @@
 //! Finds the sandbox that works on this machine, once per process and at its first use, by running a program in it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use askfirst_sandbox::{Helper, Sandbox, Tier};
+use askfirst_sandbox::{Helper, Sandbox, Tier, UnprovenSandbox};
 
 /// The sandbox of this machine.
 #[derive(Debug, Clone)]
@@ -48,6 +48,26 @@ pub fn probe_machine() -> &'static MachineSandbox {
         };
         probe(helper)
     })
+}
+
+static FIRST: Mutex<Vec<(Tier, Arc<UnprovenSandbox>)>> = Mutex::new(Vec::new());
+
+/// Returns the sandbox of this machine of at least this tier, for a process that probably starts a single program.
+///
+/// Unlike [`probe_machine`], it starts nothing: the first program tests the sandbox.
+///
+/// # Errors
+///
+/// Fails with the reason if this process has no helper.
+pub fn untested_sandbox(least: Tier) -> Result<Arc<UnprovenSandbox>, String> {
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, sandbox)) = first.iter().find(|(tier, _)| *tier == least) {
+        return Ok(Arc::clone(sandbox));
+    }
+    let helper = HELPER.get().cloned().map_or_else(Helper::own, Ok).map_err(|why| why.to_string())?;
+    let sandbox = Arc::new(UnprovenSandbox::new(helper, least));
+    first.push((least, Arc::clone(&sandbox)));
+    Ok(sandbox)
 }
 
 fn probe(helper: Helper) -> MachineSandbox {

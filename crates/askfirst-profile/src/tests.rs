@@ -41,6 +41,7 @@ fn world() -> World {
             mode: PathMode::Rw,
             suffixes: Vec::new(),
             max_file_bytes: None,
+            products: Vec::new(),
             approval: PathApproval { read: Approval::None, write: Approval::None, attach: Approval::None },
             origin: Because::built_in("sandbox.paths", "a root"),
         },

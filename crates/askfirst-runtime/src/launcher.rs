@@ -19,12 +19,12 @@ use askfirst::ports::{
 };
 use askfirst_sandbox::{
     Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
-    Spec, Stdin, Stop, Violation,
+    Spec, Stdin, Stop, Violation, attach_in_sandbox,
 };
 
 use crate::rehearsal::Rehearsals;
 use crate::sandbox::{
-    DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine,
+    DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine, untested_sandbox,
 };
 use askfirst_config::{Config, Settings, Tier};
 use registry::LaunchRegistry;
@@ -209,7 +209,7 @@ impl SandboxLauncher {
         launch: &Launch,
         descriptors: Descriptors,
     ) -> Result<(ProcessEnd, SandboxReport), LaunchFailed> {
-        let sandbox = probe_machine().sandbox(minimum_tier(&self.config));
+        let sandbox = untested_sandbox(minimum_tier(&self.config));
         let sandbox = sandbox.map_err(|why| LaunchFailed(format!("no sandbox works here: {why}")))?;
         let spec = self.with_variables(&spec(launch)?);
         let mut hidden = None;
@@ -217,7 +217,7 @@ impl SandboxLauncher {
             // The caller waits for the program and ends it.
             let limits = Limits { wall: None, ..derived.profile.limits.clone() };
             let profile = OSProfile { descriptors, limits, ..derived.profile.clone() };
-            let result = askfirst_sandbox::attach_in_sandbox(sandbox, &profile, &spec, stop);
+            let result = sandbox.run(|sandbox| attach_in_sandbox(sandbox, &profile, &spec, stop));
             hidden = match &result {
                 Ok((End::Exited(NOT_EXECUTABLE | NOT_FOUND), _)) => self.toolchains().name_hidden_entries(),
                 Ok(_) => None,
@@ -227,7 +227,8 @@ impl SandboxLauncher {
         };
         let result = self.run_in_sandbox(launch.access, Search::Needed, run);
         let (ended, violations) = with_explanation(result, hidden)?;
-        Ok((ended, SandboxReport { tier: sandbox.tier().to_string(), violations }))
+        let tier = sandbox.proven().map(|sandbox| sandbox.tier().to_string()).unwrap_or_default();
+        Ok((ended, SandboxReport { tier, violations }))
     }
 
     /// Derives a profile, runs, and cleans up. Starts again if a file was replaced during the setup of the sandbox.

@@ -62,6 +62,9 @@ pub enum LaunchError {
     /// The program may exist on this machine, but the sandbox does not contain it.
     #[error("program `{0}` does not exist inside the sandbox")]
     Hidden(String),
+    /// No sandbox of the required tier works on this machine, so nothing was started.
+    #[error("no sandbox works here: {0}")]
+    NoSandbox(String),
     /// The sandbox could not be set up, so nothing was started.
     #[error("sandbox setup failed while {step}: {cause}")]
     Sandbox {

@@ -57,22 +57,24 @@ mod stop;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod tree;
+mod unproven;
 
 pub use capture::{Capture, CaptureBuffer};
 pub use code_pages::release_code_pages;
 pub use error::{LaunchError, SpecPart};
 pub use free_memory::release_free_memory;
 pub use isolation::{
-    Attempt, Helper, HelperError, ProbeError, Sandbox, SandboxRun, Tier, Violation, attach_in_sandbox,
-    landlock_version, launch_in_sandbox, run_helper_if_requested,
+    Attempt, Helper, HelperError, NoView, ProbeError, Sandbox, SandboxRun, Tier, Violation,
+    attach_in_sandbox, landlock_version, launch_in_sandbox, run_helper_if_requested,
 };
 pub use launch::launch;
 pub use profile::{
     Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, SYSTEM_PATHS, User,
     View,
 };
-pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, Spec, Stdin};
+pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, RunFacts, Spec, Stdin};
 pub use stop::Stop;
+pub use unproven::UnprovenSandbox;
 
 /// Old names of public items, for code that has not been updated yet.
 #[doc(hidden)]

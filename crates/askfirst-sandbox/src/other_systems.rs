@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 
 use crate::error::LaunchError;
-use crate::profile::OSProfile;
-use crate::spec::{End, LaunchOutcome, Spec};
+use crate::profile::{OSProfile, User};
+use crate::spec::{End, LaunchOutcome, RunFacts, Spec};
 use crate::stop::Stop;
 
 /// How much a sandbox enforces.
@@ -66,6 +66,8 @@ pub struct SandboxRun {
     pub finished: LaunchOutcome,
     /// The refused attempts that the kernel reported.
     pub violations: Vec<Violation>,
+    /// What else the kernel reported. On this system, nothing.
+    pub facts: RunFacts,
 }
 
 /// The helper program. On this system, the sandbox needs none.
@@ -116,6 +118,11 @@ pub fn run_helper_if_requested() {}
 #[derive(Debug)]
 pub struct Sandbox(());
 
+/// Why no view of a folder can be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only Linux has views")]
+pub struct NoView;
+
 /// Why no sandbox works on this machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.join("; "))]
@@ -139,6 +146,15 @@ impl Sandbox {
 
     /// Does nothing, since this system uses no helpers.
     pub fn end_helpers(&self) {}
+
+    /// This system has no sandbox that is used without a test.
+    pub(crate) fn untested(_helper: Helper) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn is_first_choice(&self) -> bool {
+        true
+    }
 
     /// Tests the sandbox by running a program in it.
     ///
@@ -171,6 +187,15 @@ impl Sandbox {
     #[cfg(not(target_os = "macos"))]
     pub fn probe(_helper: Helper, _least: Tier) -> Result<Self, ProbeError> {
         Err(ProbeError(vec!["this system has no supported sandbox".to_owned()]))
+    }
+
+    /// Always fails, since only Linux has views.
+    ///
+    /// # Errors
+    ///
+    /// Fails on this system.
+    pub fn check_view(&self, _root: &Path, _layers: &Path, _user: User) -> Result<(), NoView> {
+        Err(NoView)
     }
 
     /// How much the sandbox enforces.
@@ -237,7 +262,11 @@ pub fn launch_in_sandbox(
     args.extend(spec.args.iter().cloned());
     let env = spec.env.iter().filter(|(name, _)| profile.environment.contains(name)).cloned().collect();
     let spec = Spec { program: "/usr/bin/sandbox-exec".into(), args, env, ..spec.clone() };
-    Ok(SandboxRun { finished: crate::launch::launch(&spec, stop)?, violations: Vec::new() })
+    Ok(SandboxRun {
+        finished: crate::launch::launch(&spec, stop)?,
+        violations: Vec::new(),
+        facts: RunFacts::default(),
+    })
 }
 
 /// Always fails and runs nothing, since there is no sandbox for this system.

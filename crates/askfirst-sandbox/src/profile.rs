@@ -16,6 +16,9 @@ pub struct OSProfile {
     pub readable: Vec<Grant>,
     /// Folders and files that the process may also change.
     pub writable: Vec<Grant>,
+    /// Folders that the process may read, and write for itself alone: what it writes is gone when it ends. Package caches
+    /// are such folders. Without own namespaces, or where no such layer can be mounted, the folder is read-only.
+    pub scratch: Vec<Grant>,
     /// Copy-on-write views of writable grants. The process changes the layers, and the files stay as they are.
     /// A writable grant inside a viewed one that has no view itself is mounted directly.
     pub views: Vec<View>,
@@ -50,6 +53,7 @@ impl OSProfile {
         Self {
             readable: Vec::new(),
             writable: Vec::new(),
+            scratch: Vec::new(),
             views: Vec::new(),
             denied: Vec::new(),
             system: SYSTEM_PATHS.iter().map(PathBuf::from).collect(),
@@ -68,7 +72,8 @@ impl OSProfile {
     pub(crate) fn grants(&self) -> Vec<(&Grant, Mode)> {
         let readable = self.readable.iter().map(|grant| (grant, Mode::Read));
         let writable = self.writable.iter().map(|grant| (grant, Mode::Write));
-        let mut all: Vec<_> = readable.chain(writable).collect();
+        let scratch = self.scratch.iter().map(|grant| (grant, Mode::Scratch));
+        let mut all: Vec<_> = readable.chain(writable).chain(scratch).collect();
         all.sort_by(|(a, _), (b, _)| depth(&a.path).cmp(&depth(&b.path)).then(a.path.cmp(&b.path)));
         all
     }
@@ -121,13 +126,13 @@ impl OSProfile {
             let point = points.entry((depth(&denied.path), &denied.path)).or_default();
             *point = (*point).max(Some(denied.what));
             let above = denied.path.ancestors().skip(1).take_while(|above| *above != grant.path);
-            for above in above.filter(|_| mode == Mode::Write) {
+            for above in above.filter(|_| mode != Mode::Read) {
                 points.entry((depth(above), above)).or_default();
             }
         }
         for (inner, _) in self.grants() {
             let around = inner.path.parent().and_then(|above| self.grant_of(above));
-            let Some((outer, Mode::Write)) = around else { continue };
+            let Some((outer, Mode::Write | Mode::Scratch)) = around else { continue };
             let above = inner.path.ancestors().skip(1).take_while(|above| *above != outer.path);
             for above in above {
                 points.entry((depth(above), above)).or_default();
@@ -256,6 +261,8 @@ pub enum Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     Read,
+    /// What the process writes is gone when it ends.
+    Scratch,
     Write,
 }
 

@@ -49,7 +49,7 @@ impl Seatbelt {
         }
         for (grant, mode) in profile.grants() {
             match mode {
-                Mode::Read => {
+                Mode::Read | Mode::Scratch => {
                     made.rule("allow file-read*", "subpath", &grant.path);
                     // A readable grant inside a writable one stays read-only.
                     made.rule("deny file-write*", "subpath", &grant.path);

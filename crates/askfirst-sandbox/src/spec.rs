@@ -131,6 +131,23 @@ pub struct LaunchOutcome {
     pub survivors: Vec<i32>,
 }
 
+/// What a program did in the sandbox that its output does not tell, as the kernel sees it.
+///
+/// Everything is zero if [`Stop::stop`](crate::Stop::stop) ended the program, and outside Linux.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFacts {
+    /// How many of its processes still ran a tenth of a second after the program had ended, or when its time was over.
+    /// The program itself does not count. All of them have been killed.
+    pub left_processes: u32,
+    /// The TCP ports on which a process listened at that moment, in ascending order. Only in a network of its own.
+    pub listening: Vec<u16>,
+    /// How often it could not connect to a local TCP port, because the program that listens there is outside its network.
+    pub refused_connections: u32,
+    /// How often it sent a datagram to a local port on which no program in its network listens, for example a name lookup
+    /// at a resolver of this machine.
+    pub refused_datagrams: u32,
+}
+
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {

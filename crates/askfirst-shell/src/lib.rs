@@ -47,7 +47,7 @@ pub use judged::{Judged, Reason, Row};
 pub use path_rules::{BadPathRule, Names, PathRules};
 pub use payload::CommandCall;
 pub use roots::{Governed, Roots};
-pub use rules::{BadPattern, Layer, LayerValues, ShellRule};
+pub use rules::{BadPattern, Layer, LayerValues, NetworkAccess, ShellRule};
 pub use sandbox_view::{Masked, SandboxView};
 pub use script::{Script, ShellPolicy};
 pub use secrets::is_secret;

@@ -7,6 +7,45 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::pattern::{Exact, Pattern};
 
+/// Whether commands may use the network. Variants are ordered by strictness, so `max` gives the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum NetworkAccess {
+    /// They may, without asking.
+    None,
+    /// A person must approve each call that uses it.
+    Required,
+    /// They may not.
+    #[default]
+    Deny,
+}
+
+impl NetworkAccess {
+    /// All values, the least strict first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Required, Self::Deny];
+
+    /// Returns true if commands may use the network without asking.
+    #[must_use]
+    pub fn is_free(self) -> bool {
+        self == Self::None
+    }
+
+    /// Returns the word for it in a config file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Required => "required",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl std::fmt::Display for NetworkAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// One shell rule of a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellRule {
@@ -24,6 +63,8 @@ pub struct ShellRule {
     pub risk: Option<Risk>,
     /// The rule applies only if the folder and every path are in these roots.
     pub sandbox_paths: Vec<String>,
+    /// Whether commands that match may use the network. `None` means that the layer's own value applies.
+    pub network: Option<NetworkAccess>,
     /// Where the config defines it.
     pub origin: Because,
 }
@@ -37,6 +78,8 @@ pub struct LayerValues {
     pub known_read_only: Option<Approval>,
     /// Approval for paths outside every root.
     pub outside_roots: Option<Approval>,
+    /// Network access of commands whose rule has no value of its own. The strictest of all layers applies.
+    pub network: Option<NetworkAccess>,
     /// Where the config gives these values, by key.
     pub origins: HashMap<&'static str, Because>,
     /// The rules, in order.

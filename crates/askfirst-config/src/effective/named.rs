@@ -20,6 +20,7 @@ pub(super) fn rules(rules: &[ShellRule]) -> Vec<EffectiveLine> {
 fn format_rule(rule: &ShellRule) -> String {
     let mut parts = vec![rule.origin.text.to_string()];
     parts.extend(rule.exact.then(|| "exact: true".to_owned()));
+    parts.extend(rule.network.map(|access| format!("network: {access}")));
     parts.extend(rule.risk.map(|risk| format!("risk: {risk}")));
     parts.extend(rule.description.as_ref().map(|text| format!("description: {}", escape(text))));
     let paths = &rule.sandbox_paths;

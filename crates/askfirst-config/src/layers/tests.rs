@@ -12,16 +12,16 @@ use crate::settings::*;
 use crate::testing::{World, report};
 use crate::trust;
 
-const USER: &str = "home/.config/askfirst/askfirst.yaml";
-const PROJECT: &str = "project/askfirst.yaml";
-const MANAGED: &str = "etc/askfirst.yaml";
+pub(super) const USER: &str = "home/.config/askfirst/askfirst.yaml";
+pub(super) const PROJECT: &str = "project/askfirst.yaml";
+pub(super) const MANAGED: &str = "etc/askfirst.yaml";
 
 fn verdict(config: &Config, tool: &str) -> Verdict {
     let call = ApprovalContext::new(tool, Args::new());
     judge(&call, &Assessment::silent(), &config.policy(SandboxStatus::Settled)).verdict()
 }
 
-fn trust_project(world: &World) {
+pub(super) fn trust_project(world: &World) {
     let path = world.path(PROJECT);
     trust::record(&world.places(), &path, Digest::of(fs::read(&path).unwrap())).unwrap();
 }
@@ -111,7 +111,7 @@ fn trusted_project_replaces_user_values() {
     assert_eq!(shell.rules.iter().map(|rule| rule.pattern.as_str()).collect::<Vec<_>>(), ["ls", "cat"]);
     assert_eq!(
         (shell.network, shell.limits.processes, shell.env_pass.as_slice()),
-        (true, 9, &["A".to_owned()][..])
+        (NetworkAccess::None, 9, &["A".to_owned()][..])
     );
     assert_eq!(main.sandbox.never_read, ["x", "y"]);
     assert!(main.sandbox.paths.contains_key("here"));
@@ -252,7 +252,10 @@ fn floor_applies_only_stricter_values() {
         (Some(false), Some(vec![world.path("home/.config/askfirst/a")]))
     );
     let shell = main.shell.as_ref().unwrap();
-    assert_eq!((shell.default, shell.network, shell.outside_roots), (Approval::Human, false, Approval::Deny));
+    assert_eq!(
+        (shell.default, shell.network, shell.outside_roots),
+        (Approval::Human, NetworkAccess::Deny, Approval::Deny)
+    );
     assert_eq!((shell.limits.memory, shell.limits.processes), (1 << 30, 3));
     let rules: Vec<_> = shell.rules.iter().map(|rule| (rule.pattern.as_str(), rule.approval)).collect();
     assert_eq!(rules, [("ls", Approval::Deny), ("ls", Approval::None)]);

@@ -16,8 +16,15 @@ fn rules(ledger: Option<&str>, state: &str, configs: &[&str]) -> (Vec<String>, V
         attach: askfirst::Approval::None,
     };
     let origin = Because::built_in("sandbox.paths.r", "a root");
-    let config =
-        PathConfig { root, mode: PathMode::Rw, suffixes: Vec::new(), max_file_bytes: None, approval, origin };
+    let config = PathConfig {
+        root,
+        mode: PathMode::Rw,
+        suffixes: Vec::new(),
+        max_file_bytes: None,
+        products: Vec::new(),
+        approval,
+        origin,
+    };
     main.sandbox.paths.insert("r".to_owned(), config);
     main.ledger.path = ledger.map(|path| folder.path().join(path));
     std::os::unix::fs::symlink("root/real.yaml", folder.path().join("link.yaml")).unwrap();

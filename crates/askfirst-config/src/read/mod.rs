@@ -21,7 +21,7 @@ use super::fault::Fault;
 use super::keys::{KEYS, ValueKind};
 use super::node::{Node, Position, Source, Value};
 use super::scalar;
-use super::settings::{Notify, OnDenial, Origin, Settings, SyncRule};
+use super::settings::{Notify, OnDenial, Origin, Settings, SyncRule, UndoConfig, UndoDeletes};
 
 /// The source of a config, which decides how unknown keys of a tool are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,7 @@ impl ConfigReader<'_> {
             approval_timeout: duration(root.get("approval_timeout")),
             memory_expire: duration(root.at(&["memory", "expire"])),
             preview_lines: count(root.at(&["prompt", "preview_lines"])).and_then(|n| usize::try_from(n).ok()),
+            undo: undo(root.get("undo")),
             sandbox: self.read_sandbox(root.get("sandbox")),
             only_tools: root.get("only_tools").map(texts),
             mcp: self.read_servers(root.get("mcp")),
@@ -195,6 +196,20 @@ fn size(node: Option<&Node>) -> Option<u64> {
         Value::Text(text) => scalar::parse_size(text),
         Value::Number(number) => number.as_u64(),
         Value::Null | Value::Bool(_) | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+fn undo(node: Option<&Node>) -> UndoConfig {
+    let default = UndoConfig::default();
+    let get = |key| node.and_then(|node| node.get(key));
+    UndoConfig {
+        keep: count(get("keep")).and_then(|n| usize::try_from(n).ok()).unwrap_or(default.keep),
+        days: count(get("days")).unwrap_or(default.days),
+        size: size(get("size")).unwrap_or(default.size),
+        deletes: match text(get("deletes")) {
+            Some("ask") => UndoDeletes::Ask,
+            _ => UndoDeletes::Commit,
+        },
     }
 }
 

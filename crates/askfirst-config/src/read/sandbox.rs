@@ -8,11 +8,15 @@ use crate::node::{Entry, Node, Value};
 use crate::quote::escape;
 use crate::settings::{
     Fallback, OSProfile, PathApproval, PathConfig, PathMode, SandboxConfig, Tier, ToolchainAccess,
+    default_caches, holds_tokens,
 };
 
 impl ConfigReader<'_> {
     pub(super) fn read_sandbox(&mut self, node: Option<&Node>) -> SandboxConfig {
-        let Some(node) = node else { return SandboxConfig::default() };
+        let Some(node) = node else {
+            let caches = default_caches(self.base.home.as_deref());
+            return SandboxConfig { caches, ..SandboxConfig::default() };
+        };
         let paths = self.read_roots(node.get("paths"));
         let profile = node.get("os_profile").filter(|profile| profile.is_map());
         let os_profile = profile.map(|profile| OSProfile {
@@ -21,6 +25,7 @@ impl ConfigReader<'_> {
             network: profile.get("network").and_then(Node::as_bool),
         });
         let toolchains = self.read_toolchains(node.get("toolchains"), &paths);
+        let caches = self.read_caches(node.get("caches"), &paths);
         SandboxConfig {
             paths,
             never_read: node.get("never_read").map(texts).unwrap_or_default(),
@@ -35,6 +40,7 @@ impl ConfigReader<'_> {
                 _ => Tier::Full,
             },
             toolchains,
+            caches,
             os_profile,
         }
     }
@@ -68,6 +74,30 @@ impl ConfigReader<'_> {
         }
     }
 
+    fn read_caches(&mut self, node: Option<&Node>, roots: &BTreeMap<String, PathConfig>) -> Vec<PathBuf> {
+        let home = self.base.home.clone();
+        let Some(node) = node else { return default_caches(home.as_deref()) };
+        for item in node.items() {
+            let Some(path) = item.as_text().and_then(|text| self.expand_path(text).ok()) else { continue };
+            let places = [super::paths::follow(&path), path];
+            let is_around = |inner: &Path| places.iter().any(|place| inner.starts_with(place));
+            let has_tokens = |home: &Path| places.iter().any(|place| holds_tokens(place, home));
+            let root = roots.iter().find(|(_, root)| is_around(&root.root));
+            let cause = match (home.as_deref(), root) {
+                (Some(home), _) if is_around(home) || is_around(&super::paths::follow(home)) => {
+                    "it is your home folder, or contains it".to_owned()
+                }
+                (Some(home), _) if has_tokens(home) => "it also contains tokens".to_owned(),
+                (_, Some((name, _))) => format!("it contains the root `{}`", escape(name)),
+                (_, None) => continue,
+            };
+            let message = format!("`caches` cannot show `{}`: {cause}", item.brief());
+            let hint = "write a folder that contains only packages, such as `~/.cargo/registry`";
+            self.fault_with_hint(&item.position, message, hint);
+        }
+        self.read_process_paths(node.items(), roots)
+    }
+
     fn read_process_paths<'n>(
         &mut self,
         items: impl IntoIterator<Item = &'n Node>,
@@ -97,6 +127,7 @@ impl ConfigReader<'_> {
         }
         for entry in node.map(Node::entries).unwrap_or_default() {
             self.refuse_linked_root(entry, &roots);
+            self.refuse_shared_products(entry, &roots);
         }
         roots
     }
@@ -110,6 +141,26 @@ impl ConfigReader<'_> {
         let others = roots.iter().filter(|(name, other)| **name != entry.key && other.mode == PathMode::Rw);
         let others: Vec<&PathConfig> = others.map(|(_, other)| other).collect();
         self.refuse_link("the root", root, &path, &others);
+    }
+
+    /// Reports a product folder that lies in a deeper root or contains one.
+    fn refuse_shared_products(&mut self, entry: &Entry, roots: &BTreeMap<String, PathConfig>) {
+        let Some(own) = roots.get(&entry.key) else { return };
+        for item in entry.value.get("products").map(Node::items).unwrap_or_default() {
+            let Some(Ok(product)) = item.as_text().map(product_folder) else { continue };
+            let path = own.root.join(product);
+            for (name, other) in roots.iter().filter(|(name, _)| **name != entry.key) {
+                let (shown, name) = (item.brief(), escape(name));
+                if other.root.starts_with(&path) {
+                    let message = format!("the product folder `{shown}` contains the root `{name}`");
+                    self.fault_with_hint(&item.position, message, "remove the product folder or the root");
+                } else if path.starts_with(&other.root) && other.root.starts_with(&own.root) {
+                    let message = format!("the product folder `{shown}` is in the root `{name}`");
+                    let hint = format!("write it under `sandbox.paths.{name}.products`");
+                    self.fault_with_hint(&item.position, message, hint);
+                }
+            }
+        }
     }
 
     /// Reports a path that is reached through a link in one of the writable roots.
@@ -165,9 +216,27 @@ impl ConfigReader<'_> {
             mode,
             suffixes: self.read_suffixes(node.get("suffixes")),
             max_file_bytes: size(node.get("max_file_bytes")),
+            products: self.read_products(node.get("products")),
             approval: path_approval(node.get("approval")),
             origin: self.because(&rule, &entry.at, format!("root: {shown}, mode: {word}")),
         })
+    }
+
+    fn read_products(&mut self, node: Option<&Node>) -> Vec<PathBuf> {
+        let mut products = Vec::new();
+        for item in node.map(Node::items).unwrap_or_default() {
+            let Some(text) = item.as_text() else { continue };
+            match product_folder(text) {
+                Ok(path) if products.contains(&path) => {}
+                Ok(path) => products.push(path),
+                Err(cause) => {
+                    let message = format!("invalid product folder `{}`: {cause}", escape(text));
+                    let hint = "write a folder in the root, such as `target`";
+                    self.fault_with_hint(&item.position, message, hint);
+                }
+            }
+        }
+        products
     }
 
     fn read_suffixes(&mut self, node: Option<&Node>) -> Vec<String> {
@@ -189,6 +258,26 @@ impl ConfigReader<'_> {
             }
         }
         texts(node)
+    }
+}
+
+/// Returns the path of a product folder, relative to its root.
+fn product_folder(text: &str) -> Result<PathBuf, &'static str> {
+    if text.is_empty() {
+        return Err("the path is empty");
+    }
+    if text.starts_with(['/', '~']) {
+        return Err("the path must be relative to the root");
+    }
+    let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    match names.as_slice() {
+        [] => Err("it is the root itself"),
+        names if names.contains(&"..") => Err("`..` is not allowed"),
+        names if names.iter().any(|name| name.eq_ignore_ascii_case(".git")) => {
+            Err("commands never write git's own files directly")
+        }
+        _ if text.contains('*') => Err("wildcards are not supported"),
+        names => Ok(names.iter().collect()),
     }
 }
 

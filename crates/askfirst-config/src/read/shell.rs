@@ -11,7 +11,7 @@ use super::{ConfigReader, approval, count, duration, risk, size, text, texts};
 use crate::disk::Disk;
 use crate::node::Node;
 use crate::quote::{escape, find_closest};
-use crate::settings::{Limits, SandboxConfig, ShellConfig};
+use crate::settings::{Limits, NetworkAccess, SandboxConfig, ShellConfig};
 use crate::words;
 
 impl ConfigReader<'_> {
@@ -23,7 +23,7 @@ impl ConfigReader<'_> {
             default: approval(node.at(&["default", "approval"])).unwrap_or(default.default),
             known_read_only: approval(node.get("known_read_only")).unwrap_or(default.known_read_only),
             outside_roots: approval(node.get("outside_roots")).unwrap_or(default.outside_roots),
-            network: node.get("network").and_then(Node::as_bool).unwrap_or(default.network),
+            network: network(node.get("network")).unwrap_or(default.network),
             limits: limits(node.get("limits")),
             env_pass: node.at(&["env", "pass"]).map_or(default.env_pass, texts),
             rules: with_distinct_texts(
@@ -104,6 +104,7 @@ impl ConfigReader<'_> {
             description: text(node.get("description")).map(str::to_owned),
             risk: risk(node.get("risk")),
             sandbox_paths: node.get("sandbox_paths").map(texts).unwrap_or_default(),
+            network: network(node.get("network")),
             origin: self.because(&format!("shell.rules[{n}]"), &node.position, text_of_rule),
         };
         self.check_examples(node.get("examples"), &rule);
@@ -167,6 +168,18 @@ fn with_distinct_texts(mut rules: Vec<ShellRule>) -> Vec<ShellRule> {
         }
     }
     rules
+}
+
+fn network(node: Option<&Node>) -> Option<NetworkAccess> {
+    let node = node?;
+    match node.as_bool() {
+        Some(true) => Some(NetworkAccess::None),
+        Some(false) => Some(NetworkAccess::Deny),
+        None => {
+            let word = node.as_text()?;
+            NetworkAccess::ALL.into_iter().find(|access| access.as_str() == word)
+        }
+    }
 }
 
 fn limits(node: Option<&Node>) -> Limits {

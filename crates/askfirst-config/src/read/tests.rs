@@ -41,12 +41,15 @@ fn example_config_is_read_without_warnings() {
     let shell = settings.shell.as_ref().unwrap();
     assert_eq!((shell.known_read_only, shell.outside_roots), (Approval::None, Approval::Required));
     assert_eq!(shell.limits, Limits::default());
-    assert_eq!(shell.rules.len(), 7);
-    assert_eq!(shell.rules[2].sandbox_paths, ["cache"]);
-    assert!(shell.rules[4].exact);
-    assert_eq!(shell.rules[5].risk, Some(Risk::High));
-    assert_eq!(shell.rules[6].approval, Approval::Deny);
-    assert_eq!(&*shell.rules[6].origin.rule, "shell.rules[6]");
+    assert_eq!(shell.network, NetworkAccess::Deny);
+    assert_eq!(shell.rules.len(), 8);
+    assert_eq!(shell.rules[1].approval, Approval::Rehearse);
+    assert_eq!([0, 1].map(|n| shell.rules[n].network), [None, Some(NetworkAccess::Required)]);
+    assert_eq!(shell.rules[3].sandbox_paths, ["cache"]);
+    assert!(shell.rules[5].exact);
+    assert_eq!(shell.rules[6].risk, Some(Risk::High));
+    assert_eq!(shell.rules[7].approval, Approval::Deny);
+    assert_eq!(&*shell.rules[7].origin.rule, "shell.rules[7]");
 
     let email = &settings.rules.exact("send_email").unwrap().cases()[0];
     assert_eq!((email.approval, email.risk), (Some(Approval::Required), Some(Risk::Irreversible)));
@@ -94,7 +97,57 @@ fn omitted_keys_have_the_documented_defaults() {
     let shell = world.settings("version: 1\nshell:\n  rules: [ { pattern: ls } ]\n").shell.unwrap();
     assert_eq!((shell.default, shell.known_read_only), (Approval::Required, Approval::Required));
     assert_eq!(shell.rules[0].approval, Approval::Required);
-    assert!(!shell.network);
+    assert_eq!((shell.network, shell.rules[0].network), (NetworkAccess::Deny, None));
+    assert!(root.products.is_empty());
+    let undo = UndoConfig { keep: 50, days: 7, size: 1 << 30, deletes: UndoDeletes::Commit };
+    assert_eq!(settings.undo, undo);
+    let caches: Vec<_> = DEFAULT_CACHES.iter().map(|path| world.path("home").join(path)).collect();
+    assert_eq!(settings.sandbox.caches, caches);
+}
+
+#[test]
+fn every_undo_value_is_read() {
+    let undo =
+        World::new().settings("version: 1\nundo: { keep: 3, days: 30, size: 5MB, deletes: ask }\n").undo;
+    assert_eq!(undo, UndoConfig { keep: 3, days: 30, size: 5_000_000, deletes: UndoDeletes::Ask });
+}
+
+#[test]
+fn network_has_a_word_and_a_boolean_for_each_end() {
+    let world = World::new();
+    for (value, access) in [
+        ("deny", NetworkAccess::Deny),
+        ("false", NetworkAccess::Deny),
+        ("required", NetworkAccess::Required),
+        ("none", NetworkAccess::None),
+        ("true", NetworkAccess::None),
+    ] {
+        let text = format!(
+            "version: 1\nshell: {{ network: {value}, rules: [ {{ pattern: a, network: {value} }} ] }}\n"
+        );
+        assert_eq!(world.warnings(&text), "");
+        let shell = world.settings(&text).shell.unwrap();
+        assert_eq!((shell.network, shell.rules[0].network), (access, Some(access)), "{value}");
+    }
+}
+
+#[test]
+fn product_folders_are_read_as_plain_relative_paths() {
+    let world = World::new();
+    let text = "version: 1\nsandbox: { paths: { a: { root: ., products: [target/, ./dist//web, target, .next] } } }\n";
+    let products = &world.settings(text).sandbox.paths["a"].products;
+    assert_eq!(products, &["target", "dist/web", ".next"].map(std::path::PathBuf::from));
+}
+
+#[test]
+fn rehearse_is_valid_for_every_setting_about_commands() {
+    let world = World::new();
+    let text = "version: 1\nshell: { default: { approval: rehearse }, rules: [ { pattern: make, approval: rehearse } ] }\ntools: { shell: { approval: rehearse }, exec: [ { approval: none, when: { x: 1 } }, { approval: rehearse } ] }\n";
+    let settings = world.settings(text);
+    let shell = settings.shell.as_ref().unwrap();
+    assert_eq!((shell.default, shell.rules[0].approval), (Approval::Rehearse, Approval::Rehearse));
+    let last = |tool: &str| settings.rules.exact(tool).unwrap().cases().last().unwrap().approval;
+    assert_eq!((last("shell"), last("exec")), (Some(Approval::Rehearse), Some(Approval::Rehearse)));
 }
 
 #[test]
@@ -276,4 +329,33 @@ fn deny_below_a_folder_also_covers_the_folder() {
     assert_eq!(tests("deny", "/"), ["/**", "/"]);
     assert_eq!(tests("deny", "./notes"), ["[world]/project/notes"]);
     assert_eq!(tests("none", "./notes/"), ["[world]/project/notes/**"]);
+}
+
+#[test]
+fn config_in_the_guide_is_valid() {
+    let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    let mut count = 0;
+    for page in std::fs::read_dir(guide).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        // A block with a file name is for the commands of the page, which another test runs.
+        for block in text.split("```yaml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            if let Err(faults) = World::new().read(block) {
+                panic!("{}:\n{block}{faults}", page.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 7, "{count}");
+}
+
+#[test]
+fn older_spelling_of_a_command_setting_may_rehearse() {
+    let world = World::new();
+    let settings = world.settings(
+        "version: 1\ntools: { shell_exec: { approval: rehearse } }\nshell: { default: { approval: none } }\nshell_rules: [ { pattern: make, approval: rehearse } ]\n",
+    );
+    let case = &settings.rules.exact("shell").unwrap().cases()[0];
+    assert_eq!(case.approval, Some(Approval::Rehearse));
+    assert_eq!(settings.shell.unwrap().rules[0].approval, Approval::Rehearse);
 }

@@ -121,6 +121,61 @@ fn invalid_value_is_reported() {
 }
 
 #[test]
+fn rehearse_is_reported_outside_of_commands() {
+    let report = reports(&[
+        "default_approval: rehearse\n",
+        "sandbox: { paths: { a: { root: ., approval: { read: rehearse, write: rehearse, attach: rehearse } } } }\n",
+        "sandbox: { paths: { a: { root: ., approval: rehearse } } }\n",
+        "shell: { known_read_only: rehearse }\n",
+        "shell: { outside_roots: rehearse }\n",
+        "shell: { default: rehearse }\n",
+        "tools: { write_file: { approval: rehearse } }\n",
+        "tools: { \"s*\": { approval: rehearse } }\n",
+        "tools: { exec: { approval: rehears }, shell: [ { approval: rehears } ], a: { approval: rehears } }\n",
+        "tools: { shell: rehearse, write_file: rehearse, a: rehears }\n",
+        "tools: { a: [ { approval: none, when: { x: 1 } }, { approval: rehearse } ] }\n",
+    ]);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn invalid_product_folder_is_reported() {
+    let report = reports(&[
+        "sandbox: { paths: { a: { root: ., products: target } } }\n",
+        "sandbox: { paths: { a: { root: ., products: [\"\", ., ../x, /x, ~/x, a/../b] } } }\n",
+        "sandbox: { paths: { a: { root: ., products: [.git, .git/hooks, sub/.GIT, \"*.egg-info\"] } } }\n",
+        "sandbox: { paths: { a: { root: ., products: [notes/out, notes] }, b: { root: ./notes } } }\n",
+    ]);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn invalid_cache_is_reported() {
+    let report = reports(&[
+        "sandbox: { caches: auto }\n",
+        "sandbox: { caches: [\"~\", ~/.., /, \"\", ~other/x] }\n",
+        "sandbox: { caches: [~/.cache, ~/.gradle, ~/.nuget/, ~/.cargo, ~/.npm, ~/.m2] }\n",
+        "sandbox: { paths: { a: { root: ./notes } }, caches: [., ./notes] }\n",
+    ]);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
+fn invalid_undo_or_network_is_reported() {
+    let report = reports(&[
+        "undo: { keep: 0, days: 7d, size: none, deletes: deny }\n",
+        "undo: { delets: ask }\n",
+        "undo: 50\n",
+        "shell: { network: no }\n",
+        "shell: { network: yes }\n",
+        "shell: { network: human }\n",
+        "shell: { network: [none] }\n",
+        "shell: { rules: [ { pattern: curl, network: requird } ] }\n",
+    ]);
+    insta::assert_snapshot!(report);
+}
+
+#[test]
 fn invalid_shell_rule_is_reported() {
     let report = reports(&[
         "shell: { rules: [ { approval: none } ] }\n",

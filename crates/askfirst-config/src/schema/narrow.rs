@@ -1,6 +1,9 @@
 //! Adds the constraints of single keys to the schema. The schema is never stricter than the reader.
 
+use askfirst::Approval;
 use serde_json::{Map, Value, json};
+
+use crate::keys::REHEARSING_TOOLS;
 
 /// The characters that Rust counts as white space, for a character class.
 const BLANK: &str = r"\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000";
@@ -26,6 +29,7 @@ pub(super) fn narrow(path: &str, schema: &mut Map<String, Value>) {
         "sandbox.paths.*.suffixes" => {
             json!({ "minItems": 1, "items": { "type": "string", "pattern": r"^\.[^/]+$" } })
         }
+        "sandbox.paths.*.products" => json!({ "items": { "not": { "pattern": not_a_product() } } }),
         "shell.rules[]" => json!({ "type": "object", "required": ["pattern"] }),
         "shell.rules[].pattern" => json!({ "pattern": r"[^ \t]" }),
         "shell.rules[].sandbox_paths" | "mcp.*.ask_by" => json!({ "minItems": 1 }),
@@ -33,6 +37,7 @@ pub(super) fn narrow(path: &str, schema: &mut Map<String, Value>) {
         "tools.*.command" | "mcp.*.command" => {
             json!({ "minItems": 1, "prefixItems": [{ "type": "string", "minLength": 1 }] })
         }
+        "tools" => tools(),
         "tools.*.args.*" => argument(),
         "mcp" => json!({ "propertyNames": { "pattern": "^[A-Za-z0-9_.-]+$", "not": { "pattern": "__" } } }),
         "mcp.*" => json!({
@@ -47,6 +52,27 @@ pub(super) fn narrow(path: &str, schema: &mut Map<String, Value>) {
         _ => return,
     };
     schema.extend(more.as_object().cloned().unwrap_or_default());
+}
+
+/// Returns the pattern of a text that is not a product folder.
+fn not_a_product() -> String {
+    let not_relative = "^[~/]";
+    let no_name = r"^(\.?/)*\.?$";
+    let wrong_name = r"(^|/)(\.\.|\.[gG][iI][tT])(/|$)";
+    format!(r"{not_relative}|{no_name}|{wrong_name}|\*")
+}
+
+/// Returns the constraints of tools: only some of them can have `rehearse`.
+fn tools() -> Value {
+    let rehearses = json!({
+        "type": "object",
+        "properties": { "approval": { "const": Approval::Rehearse.as_str() } },
+        "required": ["approval"],
+    });
+    let may: Map<String, Value> =
+        REHEARSING_TOOLS.map(|name| (name.to_owned(), json!({}))).into_iter().collect();
+    let others = json!({ "not": rehearses.clone(), "items": { "not": rehearses } });
+    json!({ "allOf": [{ "properties": may, "additionalProperties": others }] })
 }
 
 /// Returns the constraints of an argument: only an array has `items`, and `enum` values have the argument's type.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use askfirst::ports::Access;
 use askfirst::{Approval, ApprovalAware, ApprovalContext, Because, View};
 use askfirst_config::{
-    Config, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
+    Config, NetworkAccess, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
 };
 use askfirst_files::FileTools;
 use askfirst_sandbox::{Denial, Network, OSProfile};
@@ -78,6 +78,7 @@ impl Layer {
                     mode: if *writable { PathMode::Rw } else { PathMode::Ro },
                     suffixes: Vec::new(),
                     max_file_bytes: None,
+                    products: Vec::new(),
                     approval: PathApproval { read: *read, write: *write, attach: *read },
                     origin: Because::built_in("sandbox.paths", "a root"),
                 },
@@ -87,7 +88,8 @@ impl Layer {
         settings.sandbox.never_read = self.never_read.iter().map(|rule| (*rule).to_owned()).collect();
         settings.sandbox.never_write = self.never_write.iter().map(|rule| (*rule).to_owned()).collect();
         if let Some(network) = self.network {
-            settings.shell = Some(ShellConfig { network, ..ShellConfig::default() });
+            let access = if network { NetworkAccess::None } else { NetworkAccess::Deny };
+            settings.shell = Some(ShellConfig { network: access, ..ShellConfig::default() });
             let origin = askfirst_config::Origin { value: network.to_string(), from: "x".to_owned() };
             settings.origins.insert("shell.network".to_owned(), origin);
         }

@@ -18,6 +18,7 @@ fn launcher(root: &std::path::Path) -> SandboxLauncher {
         mode: PathMode::Rw,
         suffixes: Vec::new(),
         max_file_bytes: None,
+        products: Vec::new(),
         approval: free,
         origin: Because::built_in("sandbox.paths", "a root"),
     };

@@ -29,6 +29,7 @@ pub(crate) fn config(folder: &Path, roots: &[(&str, &str, Approval)]) -> Config 
             mode: PathMode::Rw,
             suffixes: Vec::new(),
             max_file_bytes: None,
+            products: Vec::new(),
             approval,
             origin,
         };

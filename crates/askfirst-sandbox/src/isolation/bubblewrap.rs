@@ -142,7 +142,9 @@ pub(super) fn command(
             (MountStep::Grant(is, _), _) if (stat.st_dev, stat.st_ino) != (is.device, is.inode) => {
                 return Err(failed(path)(io::Error::from_raw_os_error(libc::ESTALE)));
             }
-            (MountStep::Grant(_, Mode::Read), _) => builder.with_descriptor("--ro-bind-fd", handle, path),
+            (MountStep::Grant(_, Mode::Read | Mode::Scratch), _) => {
+                builder.with_descriptor("--ro-bind-fd", handle, path)
+            }
             (MountStep::Grant(_, Mode::Write), _) => builder.with_descriptor("--bind-fd", handle, path),
             (MountStep::Pin | MountStep::Deny(_), libc::S_IFLNK) => {
                 return Err(failed(path)(io::Error::from_raw_os_error(libc::ELOOP)));

@@ -165,10 +165,7 @@ fn restrict(setup: &mut ChildSetup<'_>) -> Result<(), SetupError> {
     setup.landlock.enforce().map_err(SetupError::at("enforcing the Landlock rules"))?;
     setup.listener =
         setup.filter.enforce(setup.notification).map_err(SetupError::at("enforcing the filter"))?;
-    match order.task {
-        Task::Program => Ok(()),
-        Task::SelfTest => self_test::run(order),
-    }
+    self_test::run(order, setup.notification)
 }
 
 fn set_limits(order: &Order) -> Result<(), SetupError> {

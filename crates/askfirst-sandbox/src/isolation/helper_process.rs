@@ -24,7 +24,7 @@ use super::mounts::KernelMounts;
 use super::network::{self, SetupThread};
 use super::order::{Backend, HelperMessage, Order, SetupError};
 use super::{init, mounts, streams, sys, wire};
-use crate::profile::User;
+use crate::profile::{OSProfile, User};
 
 /// The descriptors at which the launcher passes the order and the message pipe.
 pub(super) const ORDER: RawFd = 3;
@@ -295,7 +295,8 @@ pub(super) fn landlock_rules(order: &Order) -> Result<Ruleset, SetupError> {
             let rules = Ruleset::new(landlock::MIN_VERSION_FULL, Tcp::Free).map_err(failed())?;
             rules.allow("/".as_ref(), AccessRights::Read).map_err(failed())?;
             rules.allow("/dev".as_ref(), AccessRights::Use).map_err(failed())?;
-            let writable = order.profile.writable.iter().map(|grant| &grant.path);
+            let OSProfile { writable, scratch, .. } = &order.profile;
+            let writable = writable.iter().chain(scratch).map(|grant| &grant.path);
             let kept = order.profile.kept.iter().map(|kept| &kept.at);
             for path in writable.chain(order.profile.private_folders()).chain(kept) {
                 match rules.allow(path, AccessRights::Write) {

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t, sigset_t};
 
@@ -13,11 +14,13 @@ use super::child::{self, StartResult};
 use super::cpu_pin::CpuPin;
 use super::helper_process::{MessageWriter, REPORTED, end};
 use super::job_control::JobControl;
+use super::leftovers::{self, Children};
 use super::notify::RefusalListener;
 use super::order::{Backend, HelperMessage, Order, SetupError};
-use super::routes::Counters;
+use super::routes::{Attempts, Counters};
 use super::violation::{Attempt, Violation};
 use crate::profile::Network;
+use crate::spec::RunFacts;
 
 /// Signals that are forwarded to the program.
 const FORWARDED: [c_int; 7] =
@@ -171,7 +174,13 @@ pub(super) fn run(
     };
     let mut job_control = JobControl::of(order);
     let mut refusals = listener.map(RefusalListener::new);
-    let counters = has_separate_network(order).then(Counters::open);
+    let ending = Ending {
+        order,
+        messages,
+        program,
+        counters: has_separate_network(order).then(Counters::open),
+        deadline: order.profile.limits.wall.filter(|_| has_own_processes(order)).and_then(deadline_after),
+    };
     let mut attempts = None;
     // Do not close the listener yet: that takes time for which the launcher would wait, and this process is about to exit.
     let mut closed_listener = None;
@@ -181,7 +190,7 @@ pub(super) fn run(
         polls.extend(job_control.as_ref().map(|job_control| poll_of(job_control.resume_fd())));
         let count = polls.len() as libc::nfds_t;
         // SAFETY: the array has as many entries as the count says.
-        if unsafe { libc::poll(polls.as_mut_ptr(), count, -1) } < 0 {
+        if unsafe { libc::poll(polls.as_mut_ptr(), count, ending.milliseconds_left()) } < 0 {
             match io::Error::last_os_error() {
                 cause if cause.kind() == io::ErrorKind::Interrupted => continue,
                 cause => return Err(failed()(cause)),
@@ -197,7 +206,7 @@ pub(super) fn run(
             }
         } else if noticed != 0 {
             // No filtered process is left, so the counters are final. The program itself is still being removed.
-            attempts = counters.as_ref().map(outside_attempts);
+            attempts = ending.attempts();
             closed_listener = refusals.take();
         }
         let ended = if signalled || called {
@@ -209,40 +218,100 @@ pub(super) fn run(
             job_control = None;
         }
         if let Some(status) = ended {
-            if let Some(violation) = attempts.or_else(|| counters.as_ref().map(outside_attempts)).flatten() {
-                messages.send(&HelperMessage::Refused(violation));
-            }
-            if is_first(order) {
-                kill_others().map_err(failed())?;
-                messages.send(&HelperMessage::Gone(status));
-            } else {
-                messages.send(&HelperMessage::Status(status));
-            }
-            drop(closed_listener);
-            end(0);
+            ending.report_end(status, attempts).map_err(failed())?;
+        } else if ending.milliseconds_left() == 0 {
+            ending.report_timeout().map_err(failed())?;
+        } else {
+            continue;
         }
+        drop(closed_listener);
+        end(0);
     }
 }
 
-/// Whether this process is the first in its own pid namespace, so that all others there descend from the program.
-fn is_first(order: &Order) -> bool {
-    order.backend == Backend::Namespaces && std::process::id() == 1
+/// The last steps of PID 1: it reports facts, ends what is left, and reports the end.
+struct Ending<'a> {
+    order: &'a Order,
+    messages: &'a MessageWriter,
+    program: pid_t,
+    counters: Option<Counters>,
+    deadline: Option<Instant>,
 }
 
-/// Kills the remaining processes of the program and waits until all are gone.
-fn kill_others() -> io::Result<()> {
-    loop {
-        // SAFETY: no memory is passed. In its own pid namespace, the call reaches no process outside and not this one.
-        unsafe { libc::kill(-1, libc::SIGKILL) };
-        let mut status = 0;
-        // SAFETY: the number lives.
-        if unsafe { libc::waitpid(-1, &mut status, 0) } < 0 {
-            match io::Error::last_os_error() {
-                cause if cause.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
-                cause if cause.kind() == io::ErrorKind::Interrupted => {}
-                cause => return Err(cause),
-            }
+impl Ending<'_> {
+    /// The time until the deadline, as `poll` takes it.
+    fn milliseconds_left(&self) -> c_int {
+        let Some(deadline) = self.deadline else { return -1 };
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Round up, so that a last part of a millisecond is not waited for in a loop.
+        let rounded = left.as_millis() + u128::from(left.subsec_nanos() % 1_000_000 > 0);
+        c_int::try_from(rounded).unwrap_or(c_int::MAX)
+    }
+
+    fn attempts(&self) -> Option<Attempts> {
+        self.counters.as_ref().map(Counters::attempts)
+    }
+
+    /// Reports that the program has ended, after all other processes have ended too.
+    fn report_end(&self, status: c_int, attempts: Option<Attempts>) -> io::Result<()> {
+        let left = match has_own_processes(self.order) {
+            true => leftovers::wait_for_all()?,
+            false => Children::None,
+        };
+        self.send_facts(attempts.or_else(|| self.attempts()), left);
+        self.finish(status)
+    }
+
+    /// Reports that the time is over, and ends the program and all other processes.
+    fn report_timeout(&self) -> io::Result<()> {
+        self.messages.send(&HelperMessage::TimedOut);
+        self.send_facts(self.attempts(), Children::Some);
+        self.finish(libc::SIGKILL)
+    }
+
+    fn send_facts(&self, attempts: Option<Attempts>, left: Children) {
+        let Attempts { outside, connections, datagrams } = attempts.unwrap_or_default();
+        if outside > 0 {
+            let attempt = Attempt::Outside(i32::try_from(outside).unwrap_or(i32::MAX));
+            self.messages.send(&HelperMessage::Refused(Violation { attempt, program: String::new() }));
         }
+        let mut facts = RunFacts {
+            refused_connections: connections,
+            refused_datagrams: datagrams,
+            ..RunFacts::default()
+        };
+        if left == Children::Some {
+            facts.left_processes = leftovers::count(self.program);
+            facts.listening =
+                self.counters.as_ref().map(|_| leftovers::listening_ports()).unwrap_or_default();
+        }
+        if facts != RunFacts::default() {
+            self.messages.send(&HelperMessage::Facts(facts));
+        }
+    }
+
+    fn finish(&self, status: c_int) -> io::Result<()> {
+        if has_own_processes(self.order) {
+            leftovers::kill_all()?;
+        }
+        // Where bubblewrap or the launcher is the parent, that process sees this one end.
+        self.messages.send(&match self.order.backend {
+            Backend::Namespaces => HelperMessage::Gone(status),
+            Backend::Bubblewrap | Backend::ContentOnly => HelperMessage::Status(status),
+        });
+        Ok(())
+    }
+}
+
+fn deadline_after(wall: Duration) -> Option<Instant> {
+    Instant::now().checked_add(wall)
+}
+
+/// Whether this process is the first in a pid namespace, so that all others there descend from the program.
+fn has_own_processes(order: &Order) -> bool {
+    match order.backend {
+        Backend::Namespaces | Backend::Bubblewrap => std::process::id() == 1,
+        Backend::ContentOnly => false,
     }
 }
 
@@ -252,12 +321,6 @@ fn has_separate_network(order: &Order) -> bool {
         (Network::Own, Backend::Namespaces | Backend::Bubblewrap) => true,
         (Network::Own, Backend::ContentOnly) | (Network::Shared, _) => false,
     }
-}
-
-/// Returns the attempts to reach the outside, if there were any.
-fn outside_attempts(counters: &Counters) -> Option<Violation> {
-    let attempts = counters.attempts();
-    (attempts > 0).then(|| Violation { attempt: Attempt::Outside(attempts), program: String::new() })
 }
 
 pub(super) fn poll_of(fd: &OwnedFd) -> libc::pollfd {

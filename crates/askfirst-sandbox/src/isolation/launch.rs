@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::Pid;
 
@@ -22,9 +23,12 @@ use crate::marker::{self, Marker};
 use crate::prepare::{SpawnArgs, argv, open_folder, variables};
 use crate::profile::{Descriptors, OSProfile, User, View};
 use crate::spawn::{ChildStreams, ExtraFds, Session, spawn};
-use crate::spec::{End, LaunchOutcome, Limits, Spec};
+use crate::spec::{End, LaunchOutcome, Limits, RunFacts, Spec};
 use crate::stop::Stop;
 use crate::terminal::{TerminalAccess, TerminalHandoff};
+
+/// How much longer than PID 1 the launcher waits before it ends a program whose time is over.
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 
 /// The result of a launch in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct SandboxRun {
     pub finished: LaunchOutcome,
     /// The refused attempts that the kernel reported. It does not report every refusal.
     pub violations: Vec<Violation>,
+    /// What else the kernel reported at the end.
+    pub facts: RunFacts,
 }
 
 /// Runs a program in a sandbox to its end. Otherwise the same as [`launch`](crate::launch()).
@@ -58,20 +64,19 @@ pub(super) fn launch_task(
     task: Task,
 ) -> Result<SandboxRun, LaunchError> {
     let order = build_order(sandbox, profile, spec, task)?;
-    let spec = &Spec { limits: stricter(&order.profile.limits, &spec.limits), ..spec.clone() };
+    let spec = &Spec { limits: launcher_limits(&order, &spec.limits), ..spec.clone() };
     let launch = match (&sandbox.pool, order.profile.user) {
         (Some(pool), User::Same) => HelperLaunch::pooled(pool.take(&sandbox.helper)?, order)?,
         (Some(_) | None, _) => HelperLaunch::new(sandbox, order, None)?,
     };
     let spawn = |ends: &ChildStreams, session| launch.spawn_helper(ends, session);
     let finished = run(spec, stop, &launch.plan(&spawn), |_| Ok(()))?;
-    let (end, violations) = launch.result(finished.end, spec)?;
-    if let (Some(pool), HelperStart::Pooled { helper, .. }, Ok(EndReport::Complete)) =
-        (&sandbox.pool, launch.start, launch.messages.report())
-    {
+    let (end, violations, facts) = launch.result(finished.end, spec)?;
+    let reusable = end != End::TimedOut && matches!(launch.messages.report(), Ok(EndReport::Complete));
+    if let (Some(pool), HelperStart::Pooled { helper, .. }, true) = (&sandbox.pool, launch.start, reusable) {
         pool.put(helper);
     }
-    Ok(SandboxRun { finished: LaunchOutcome { end, ..finished }, violations })
+    Ok(SandboxRun { finished: LaunchOutcome { end, ..finished }, violations, facts })
 }
 
 /// Runs a program in a sandbox with the standard streams of this process, to its end.
@@ -100,7 +105,7 @@ pub fn attach_in_sandbox(
     let attached = handoff.map(|handoff| AttachedProgram { handoff, messages: &launch.messages });
     let stops = attached.as_ref().map(|attached| attached as &dyn StopMonitor);
     let end = follow_attached(spec, stop, &launch.plan(&spawn), descriptors, stops)?;
-    launch.result(end, spec)
+    launch.result(end, spec).map(|(end, violations, _)| (end, violations))
 }
 
 /// Checks a spec and combines it with a profile into an order.
@@ -141,6 +146,17 @@ pub(super) fn build_order(
         terminal: TerminalAccess::Detached,
         profile,
     })
+}
+
+/// Returns the limits that the launcher applies. PID 1 keeps the time, so the launcher only acts if PID 1 does not.
+fn launcher_limits(order: &Order, of_spec: &Limits) -> Limits {
+    let limits = stricter(&order.profile.limits, of_spec);
+    match order.backend {
+        Backend::Namespaces | Backend::Bubblewrap => {
+            Limits { wall: limits.wall.map(|wall| wall.saturating_add(TIMEOUT_MARGIN)), ..limits }
+        }
+        Backend::ContentOnly => limits,
+    }
 }
 
 /// Returns the stricter of two limits, field by field.
@@ -342,7 +358,7 @@ impl HelperLaunch {
     }
 
     /// Computes the result from the messages of the helper, or from the end of the helper itself if it sent none.
-    fn result(&self, end: End, spec: &Spec) -> Result<(End, Vec<Violation>), LaunchError> {
+    fn result(&self, end: End, spec: &Spec) -> Result<(End, Vec<Violation>, RunFacts), LaunchError> {
         let messages = self
             .messages
             .read_messages()
@@ -350,11 +366,15 @@ impl HelperLaunch {
             .messages
             .clone();
         let (mut violations, mut status) = (Vec::new(), None);
+        let (mut facts, mut end) = (RunFacts::default(), end);
         for message in messages {
             match message {
                 HelperMessage::Refused(violation) => violations.push(violation),
                 HelperMessage::Status(code) | HelperMessage::Gone(code) => status = Some(code),
                 HelperMessage::Stopped => {}
+                HelperMessage::Facts(reported) => facts = reported,
+                HelperMessage::TimedOut if end != End::Stopped => end = End::TimedOut,
+                HelperMessage::TimedOut => {}
                 HelperMessage::Failed(step, number) => {
                     return Err(LaunchError::Sandbox { step, cause: io::Error::from_raw_os_error(number) });
                 }
@@ -382,7 +402,7 @@ impl HelperLaunch {
                 });
             }
         };
-        Ok((end, violations))
+        Ok((end, violations, facts))
     }
 }
 

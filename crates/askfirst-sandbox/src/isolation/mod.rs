@@ -24,6 +24,7 @@ mod init;
 mod job_control;
 mod landlock;
 mod launch;
+mod leftovers;
 mod mounts;
 mod network;
 mod notify;
@@ -36,6 +37,7 @@ mod streams;
 mod sys;
 #[cfg(test)]
 mod tests;
+mod view_check;
 mod violation;
 mod wire;
 
@@ -45,6 +47,7 @@ use std::path::PathBuf;
 
 pub use helper::{Helper, HelperError, run_helper_if_requested};
 pub use launch::{SandboxRun, attach_in_sandbox, launch_in_sandbox};
+pub use view_check::NoView;
 pub use violation::{Attempt, Violation};
 
 use order::Backend;
@@ -85,6 +88,7 @@ pub struct Sandbox {
     rejected_backends: Vec<String>,
     /// The helpers that are kept for the next programs.
     pool: Option<pool::Pool>,
+    view_checks: view_check::ViewChecks,
 }
 
 /// Why no sandbox works on this machine, one reason for each backend.
@@ -112,6 +116,23 @@ impl Sandbox {
         Self::find(helper, least, Some(pool::Pool::default()))
     }
 
+    /// The first choice of [`probe`](Self::probe), without any test.
+    pub(crate) fn untested(helper: Helper) -> Option<Self> {
+        Some(Self {
+            helper,
+            backend: Backend::Namespaces,
+            bubblewrap: None,
+            rejected_backends: Vec::new(),
+            pool: None,
+            view_checks: view_check::ViewChecks::default(),
+        })
+    }
+
+    /// Whether this is the first choice of [`probe`](Self::probe).
+    pub(crate) fn is_first_choice(&self) -> bool {
+        self.backend == Backend::Namespaces
+    }
+
     fn find(helper: Helper, least: Tier, pool: Option<pool::Pool>) -> Result<Self, ProbeError> {
         let mut sandbox = Self {
             helper,
@@ -119,6 +140,7 @@ impl Sandbox {
             bubblewrap: None,
             rejected_backends: Vec::new(),
             pool,
+            view_checks: view_check::ViewChecks::default(),
         };
         match sandbox.test() {
             Ok(()) => return Ok(sandbox),
@@ -214,11 +236,7 @@ impl Sandbox {
 
     /// Tests the backend: runs the self-test in the sandbox, and then a program.
     fn test(&self) -> Result<(), String> {
-        let program = ["/bin/true", "/usr/bin/true", "/bin/sh"]
-            .into_iter()
-            .find(|path| std::fs::exists(path).unwrap_or(false));
-        let Some(program) = program else { return Err("found no program to test it with".to_owned()) };
-        let mut spec = Spec::new(program, "/");
+        let mut spec = Spec::new(test_program()?, "/");
         spec.limits.wall = Some(std::time::Duration::from_secs(20));
         let tried =
             launch::launch_task(self, &OSProfile::nothing(), &spec, &Stop::new(), order::Task::SelfTest);
@@ -229,6 +247,13 @@ impl Sandbox {
             Err(cause) => Err(cause.to_string()),
         }
     }
+}
+
+/// Finds a program that does nothing, for a test.
+fn test_program() -> Result<&'static str, String> {
+    let programs = ["/bin/true", "/usr/bin/true", "/bin/sh"];
+    let program = programs.into_iter().find(|path| std::fs::exists(path).unwrap_or(false));
+    program.ok_or_else(|| "found no program to test it with".to_owned())
 }
 
 /// The Landlock version of this kernel.

@@ -6,6 +6,7 @@
 mod grants;
 mod kernel_mounts;
 mod links;
+mod scratch;
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
@@ -73,13 +74,16 @@ pub(super) fn build(order: &Order, moved: impl FnOnce(Option<Arc<KernelMounts>>)
     let system =
         profile.system.iter().filter_map(|path| SystemEntry::pick(path, &profile.system).transpose());
     let system = system.collect::<Result<Vec<_>, _>>()?;
-    let grants =
-        profile.grants().into_iter().map(|(grant, mode)| Ok((grant, pick_grant(profile, grant, mode)?)));
+    let grants = profile
+        .grants()
+        .into_iter()
+        .map(|(grant, mode)| Ok((grant, mode, pick_grant(profile, grant, mode)?)));
     let grants = grants.collect::<Result<Vec<_>, SetupError>>()?;
     let kept = profile.kept.iter().map(|kept| Ok((kept.at.as_path(), pick_kept(kept)?)));
     let kept = kept.collect::<Result<Vec<_>, SetupError>>()?;
     let devices = devices(order)?;
     let proc = new_proc()?;
+    let grants = scratch::add_layers(profile, grants)?;
 
     let made = |step: &'static str| SetupError::at::<io::Error>(step);
     let root = sys::new_mount(c"tmpfs", &[(c"mode", c"0755")], NO_SET_ID | NO_DEVICES)
@@ -383,8 +387,9 @@ impl TreeBuilder<'_> {
         let handle = match sys::open_path(self.root.as_raw_fd(), &relative(path)?) {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
                 let profile = &self.order.profile;
-                let mut grants = profile.readable.iter().chain(&profile.writable);
-                let above = path.parent().filter(|above| !grants.any(|grant| grant.path == *above));
+                let grants = profile.grants();
+                let is_grant = |path: &Path| grants.iter().any(|(grant, _)| grant.path == path);
+                let above = path.parent().filter(|above| !is_grant(above));
                 let above = above.filter(|above| profile.grant_of(above).is_some()).ok_or(cause)?;
                 return self.deny(above, Some(Denial::All)).map(|further| further.or(Some(above)));
             }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::profile::OSProfile;
+use crate::spec::RunFacts;
 use crate::terminal::TerminalAccess;
 
 /// One program and its sandbox.
@@ -67,6 +68,10 @@ pub(crate) enum HelperMessage {
     Gone(i32),
     /// The program has stopped, and the launcher should stop too.
     Stopped,
+    /// The time of the program is over, and the sender is about to kill it.
+    TimedOut,
+    /// What the kernel reported when the program ended.
+    Facts(RunFacts),
     /// The kernel reported an attempt that was refused.
     Refused(super::violation::Violation),
 }
@@ -79,6 +84,8 @@ impl HelperMessage {
             Self::Status(status) => (b'S', *status, Vec::new()),
             Self::Gone(status) => (b'G', *status, Vec::new()),
             Self::Stopped => (b'T', 0, Vec::new()),
+            Self::TimedOut => (b'O', 0, Vec::new()),
+            Self::Facts(facts) => (b'P', 0, encode_facts(facts)),
             Self::Refused(violation) => (b'V', 0, violation.encode()),
         };
         let length = u32::try_from(text.len()).unwrap_or(0);
@@ -99,9 +106,34 @@ impl HelperMessage {
             b'S' => Self::Status(number),
             b'G' => Self::Gone(number),
             b'T' => Self::Stopped,
+            b'O' => Self::TimedOut,
+            b'P' => Self::Facts(decode_facts(text)?),
             b'V' => Self::Refused(super::violation::Violation::decode(text)?),
             _ => return None,
         };
         Some((word, rest))
     }
+}
+
+fn encode_facts(facts: &RunFacts) -> Vec<u8> {
+    let RunFacts { left_processes, listening, refused_connections, refused_datagrams } = facts;
+    let numbers = [left_processes, refused_connections, refused_datagrams].map(|number| number.to_le_bytes());
+    numbers.into_iter().flatten().chain(listening.iter().flat_map(|port| port.to_le_bytes())).collect()
+}
+
+fn decode_facts(bytes: &[u8]) -> Option<RunFacts> {
+    let mut rest = bytes;
+    let mut number = || {
+        let (number, after) = rest.split_first_chunk()?;
+        rest = after;
+        Some(u32::from_le_bytes(*number))
+    };
+    let (left_processes, refused_connections, refused_datagrams) = (number()?, number()?, number()?);
+    let ports = rest.chunks(2).map(|port| Some(u16::from_le_bytes(port.try_into().ok()?)));
+    Some(RunFacts {
+        left_processes,
+        listening: ports.collect::<Option<_>>()?,
+        refused_connections,
+        refused_datagrams,
+    })
 }

@@ -1,4 +1,4 @@
-//! Reads how often processes in the separate network tried to reach an address outside it.
+//! Reads what processes in the separate network tried: to reach an address outside it, or a program that is not in it.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,16 +9,26 @@ pub(super) struct Counters {
     ipv6: Option<File>,
 }
 
+/// How often something was tried in vain so far, for IPv4 and IPv6 together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Attempts {
+    /// Reaching an address outside.
+    pub(super) outside: u32,
+    /// Connecting to a local port on which no program listens.
+    pub(super) connections: u32,
+    /// Sending a datagram to such a port.
+    pub(super) datagrams: u32,
+}
+
 impl Counters {
     pub(super) fn open() -> Self {
         let open = |name: &str| File::open(format!("/proc/self/net/{name}")).ok();
         Self { ipv4: open("snmp"), ipv6: open("snmp6") }
     }
 
-    /// The number of attempts so far, for IPv4 and IPv6 together. The files stay open, since closing them takes time for
-    /// which the launcher would wait.
-    pub(super) fn attempts(&self) -> i32 {
-        parse_ipv4(&read(self.ipv4.as_ref())).saturating_add(parse_ipv6(&read(self.ipv6.as_ref())))
+    /// The attempts so far. The files stay open, since closing them takes time for which the launcher would wait.
+    pub(super) fn attempts(&self) -> Attempts {
+        parse(&read(self.ipv4.as_ref()), &read(self.ipv6.as_ref()))
     }
 }
 
@@ -36,22 +46,31 @@ fn read(file: Option<&File>) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Parses the IPv4 file: a line of names, then a line of numbers.
-fn parse_ipv4(text: &str) -> i32 {
-    let mut lines = text.lines().filter(|line| line.starts_with("Ip: "));
+/// Parses both files. The counters of TCP in the first are for both versions.
+fn parse(ipv4: &str, ipv6: &str) -> Attempts {
+    Attempts {
+        outside: in_table(ipv4, "Ip: ", "OutNoRoutes").saturating_add(in_list(ipv6, "Ip6OutNoRoutes")),
+        connections: in_table(ipv4, "Tcp: ", "AttemptFails"),
+        datagrams: in_table(ipv4, "Udp: ", "NoPorts").saturating_add(in_list(ipv6, "Udp6NoPorts")),
+    }
+}
+
+/// Finds a counter in the IPv4 file: for each protocol a line of names, then a line of numbers.
+fn in_table(text: &str, protocol: &str, name: &str) -> u32 {
+    let mut lines = text.lines().filter(|line| line.starts_with(protocol));
     let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
-    let column = names.split(' ').position(|name| name == "OutNoRoutes");
+    let column = names.split(' ').position(|found| found == name);
     column.and_then(|column| numbers.split(' ').nth(column)).map_or(0, number)
 }
 
-/// Parses the IPv6 file: a name and its number on each line.
-fn parse_ipv6(text: &str) -> i32 {
-    let line = text.lines().find_map(|line| line.strip_prefix("Ip6OutNoRoutes"));
+/// Finds a counter in the IPv6 file: a name and its number on each line.
+fn in_list(text: &str, name: &str) -> u32 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix([' ', '\t']));
     line.map_or(0, |rest| number(rest.trim()))
 }
 
-fn number(text: &str) -> i32 {
-    text.parse::<u64>().map_or(0, |count| i32::try_from(count).unwrap_or(i32::MAX))
+fn number(text: &str) -> u32 {
+    text.parse::<u64>().map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

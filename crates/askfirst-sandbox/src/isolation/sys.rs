@@ -264,6 +264,18 @@ pub(crate) fn stat(of: BorrowedFd<'_>) -> io::Result<libc::stat> {
     Ok(unsafe { stat.assume_init() })
 }
 
+/// The number of overlayfs, as [`file_system`] returns it.
+pub(crate) const OVERLAY: i64 = 0x794c_7630;
+
+/// Returns the number that identifies the kind of the file system of a path.
+pub(crate) fn file_system(path: &CStr) -> io::Result<i64> {
+    let mut found = mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the path is NUL-terminated, and the pointer is valid for writes.
+    check(unsafe { libc::statfs(path.as_ptr(), found.as_mut_ptr()) }.into())?;
+    // SAFETY: filled by the call above.
+    Ok(unsafe { found.assume_init() }.f_type)
+}
+
 /// Whether a name exists in a folder.
 pub(crate) fn exists(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     // SAFETY: the name is NUL-terminated.

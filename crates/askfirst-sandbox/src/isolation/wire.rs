@@ -51,6 +51,7 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
     };
     out.list(&profile.readable, grant);
     out.list(&profile.writable, grant);
+    out.list(&profile.scratch, grant);
     out.list(&profile.views, |out, view| {
         out.text(view.root.as_os_str());
         grant(out, &view.upper);
@@ -77,9 +78,10 @@ fn profile(out: &mut Writer, profile: &OSProfile) {
         Network::Own => 0,
         Network::Shared => 1,
     });
-    let Limits { wall: _, cpu, memory, processes, file, output: _ } = &profile.limits;
+    let Limits { wall, cpu, memory, processes, file, output: _ } = &profile.limits;
+    let millis = |wall: Duration| u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
     let seconds = |cpu: Duration| cpu.as_secs().saturating_add(u64::from(cpu.subsec_nanos() > 0)).max(1);
-    for limit in [cpu.map(seconds), *memory, *processes, *file] {
+    for limit in [wall.map(millis), cpu.map(seconds), *memory, *processes, *file] {
         out.list(limit.as_slice(), |out, limit| out.number(*limit));
     }
     out.list(&profile.environment, |out, name| out.text(name));
@@ -148,7 +150,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         };
         Some(DeniedPath { path, what })
     };
-    let (readable, writable) = (from.list(grant)?, from.list(grant)?);
+    let (readable, writable, scratch) = (from.list(grant)?, from.list(grant)?, from.list(grant)?);
     let views =
         from.list(|from| Some(View { root: from.path()?, upper: grant(from)?, work: grant(from)? }))?;
     let denied = from.list(denied)?;
@@ -166,8 +168,9 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
         [limit] => Some(Some(*limit)),
         _ => None,
     };
-    let (cpu, memory, processes, file) = (limit()?, limit()?, limit()?, limit()?);
-    let limits = Limits { cpu: cpu.map(Duration::from_secs), memory, processes, file, ..Limits::default() };
+    let (wall, cpu, memory, processes, file) = (limit()?, limit()?, limit()?, limit()?, limit()?);
+    let (wall, cpu) = (wall.map(Duration::from_millis), cpu.map(Duration::from_secs));
+    let limits = Limits { wall, cpu, memory, processes, file, ..Limits::default() };
     let environment = from.list(WireReader::text)?;
     let descriptors = match from.number()? {
         0 => Descriptors::Standard,
@@ -185,6 +188,7 @@ fn read_profile(from: &mut WireReader<'_>) -> Option<OSProfile> {
     Some(OSProfile {
         readable,
         writable,
+        scratch,
         views,
         denied,
         system,

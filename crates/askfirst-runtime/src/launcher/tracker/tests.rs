@@ -23,6 +23,7 @@ fn config(held: &Path) -> (Config, PathBuf) {
             mode: PathMode::Rw,
             suffixes: Vec::new(),
             max_file_bytes: None,
+            products: Vec::new(),
             approval: free,
             origin: Because::built_in("sandbox.paths", "a root"),
         },

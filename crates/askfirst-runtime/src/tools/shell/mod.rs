@@ -94,7 +94,7 @@ impl ShellToolset {
         let policy = ShellPolicy {
             main: Layer::new(shell.layer(&config.main, LayerRole::Main))?,
             floors: floors.collect::<Result<_, _>>()?,
-            network: shell.network,
+            network: shell.network.is_free(),
         };
         let roots = Roots::new(config)?;
         Ok(Self(Arc::new(ShellTools {

@@ -13,15 +13,19 @@ use crate::profile::{Grant, Identity, KeptFolder, Mode, OSProfile, View, depth};
 pub(super) fn copy(of: &OwnedFd, mode: Mode) -> io::Result<OwnedFd> {
     let copy = sys::copy_tree(of.as_fd())?;
     let write = match mode {
-        Mode::Read => READ_ONLY,
+        Mode::Read | Mode::Scratch => READ_ONLY,
         Mode::Write => 0,
     };
     sys::set_attributes(copy.as_fd(), write | NO_SET_ID | NO_DEVICES, MountScope::Tree)?;
     Ok(copy)
 }
 
+/// Opens the mount of a grant. For a folder with a throw-away layer, that is the folder itself, without a mount yet.
 pub(super) fn pick_grant(profile: &OSProfile, grant: &Grant, mode: Mode) -> Result<OwnedFd, SetupError> {
     let handle = open_grant(grant)?;
+    if mode == Mode::Scratch {
+        return Ok(handle);
+    }
     match profile.views.iter().find(|view| mode == Mode::Write && view.root == grant.path) {
         Some(view) => overlay(&handle, view),
         None => copy(&handle, mode).map_err(mounting(&grant.path)),
@@ -37,22 +41,25 @@ pub(super) fn pick_kept(kept: &KeptFolder) -> Result<OwnedFd, SetupError> {
 /// Mounts a view: an overlay whose lower layer is the folder of the grant.
 fn overlay(lower: &OwnedFd, view: &View) -> Result<OwnedFd, SetupError> {
     let (upper, work) = (open_grant(&view.upper)?, open_grant(&view.work)?);
+    new_overlay([lower, &upper, &work])
+        .map_err(SetupError::at(format!("making a view of `{}`", escape(&view.root))))
+}
+
+/// Creates an overlay of the lower layer, the upper layer and the work folder.
+pub(super) fn new_overlay(layers: [&OwnedFd; 3]) -> io::Result<OwnedFd> {
     // The kernel resolves these links at once. `/proc` is still that of the old tree.
     let path = |layer: &OwnedFd| CString::new(format!("/proc/self/fd/{}", layer.as_raw_fd()));
-    let make = || {
-        let [lower, upper, work] = [path(lower)?, path(&upper)?, path(&work)?];
-        let options: [(&CStr, &CStr); 7] = [
-            (c"lowerdir", &lower),
-            (c"upperdir", &upper),
-            (c"workdir", &work),
-            (c"userxattr", c""),
-            (c"index", c"off"),
-            (c"xino", c"off"),
-            (c"volatile", c""),
-        ];
-        sys::new_mount(c"overlay", &options, NO_SET_ID | NO_DEVICES)
-    };
-    make().map_err(SetupError::at(format!("making a view of `{}`", escape(&view.root))))
+    let [lower, upper, work] = layers.map(path);
+    let options: [(&CStr, &CStr); 7] = [
+        (c"lowerdir", &lower?),
+        (c"upperdir", &upper?),
+        (c"workdir", &work?),
+        (c"userxattr", c""),
+        (c"index", c"off"),
+        (c"xino", c"off"),
+        (c"volatile", c""),
+    ];
+    sys::new_mount(c"overlay", &options, NO_SET_ID | NO_DEVICES)
 }
 
 /// Opens the file or folder of a grant, which must be the one that the caller checked.

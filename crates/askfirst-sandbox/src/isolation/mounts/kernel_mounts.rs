@@ -20,8 +20,8 @@ pub(in crate::isolation) struct KernelMounts {
 
 /// Whether no path of the order is in `/dev` or `/proc`, so that it does not matter which is mounted first.
 pub(super) fn is_independent(order: &Order) -> bool {
-    let OSProfile { readable, writable, denied, system, links, private, kept, .. } = &order.profile;
-    let grants = readable.iter().chain(writable).map(|grant| &grant.path);
+    let OSProfile { readable, writable, scratch, denied, system, links, private, kept, .. } = &order.profile;
+    let grants = readable.iter().chain(writable).chain(scratch).map(|grant| &grant.path);
     let others = denied.iter().map(|denied| &denied.path).chain(system).chain(private).chain([&order.folder]);
     let links = links.iter().map(|(path, _)| path).chain(kept.iter().map(|kept| &kept.at));
     !grants.chain(others).chain(links).any(|path| path.starts_with("/dev") || path.starts_with("/proc"))

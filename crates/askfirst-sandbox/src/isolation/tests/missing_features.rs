@@ -2,7 +2,11 @@
 
 use super::runs::{As, scene_command};
 use crate::isolation::filter::{Filter, Notification};
-use crate::isolation::{Helper, Sandbox, Tier, sys};
+use crate::isolation::{Helper, Sandbox, Tier, launch_in_sandbox, sys};
+use crate::profile::OSProfile;
+use crate::spec::Spec;
+use crate::stop::Stop;
+use crate::unproven::UnprovenSandbox;
 
 const LANDLOCK: [libc::c_long; 3] = [444, 445, 446];
 
@@ -28,12 +32,29 @@ pub(super) fn play(lacks: &str, least: &str) {
     };
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).unwrap();
     filter.enforce(Notification::Off).unwrap();
-    let least = match least {
-        "full" => Tier::Full,
-        _ => Tier::ContentOnly,
+    let (least, first) = match least {
+        "full" => (Tier::Full, None),
+        "content-only" => (Tier::ContentOnly, None),
+        "first in full" => (Tier::Full, Some(Tier::Full)),
+        _ => (Tier::ContentOnly, Some(Tier::ContentOnly)),
     };
-    match Sandbox::probe(Helper::own().unwrap(), least) {
-        Ok(sandbox) => println!("works: {}", sandbox.tier()),
+    match first {
+        Some(least) => play_first_program(least),
+        None => match Sandbox::probe(Helper::own().unwrap(), least) {
+            Ok(sandbox) => println!("works: {}", sandbox.tier()),
+            Err(error) => println!("error: {error}"),
+        },
+    }
+}
+
+/// Runs a program without a test before it.
+fn play_first_program(least: Tier) {
+    let sandbox = UnprovenSandbox::new(Helper::own().unwrap(), least);
+    let started = sandbox.run(|sandbox| {
+        launch_in_sandbox(sandbox, &OSProfile::nothing(), &Spec::new("/bin/true", "/"), &Stop::new())
+    });
+    match started {
+        Ok(run) => println!("works: {}, {:?}", sandbox.proven().unwrap().tier(), run.finished.end),
         Err(error) => println!("error: {error}"),
     }
 }
@@ -87,4 +108,19 @@ fn full_tier_fails_without_networks_or_threads() {
     assert!(said.starts_with("error: own namespaces: creating the network failed"), "{said}");
     let said = on_a_machine_without("threads", "full");
     assert!(said.starts_with("error: own namespaces: starting a thread failed"), "{said}");
+}
+
+#[test]
+fn first_program_finds_the_sandbox_that_a_test_finds() {
+    assert_eq!(on_a_machine_without("nothing", "first in full"), "works: full, Exited(0)");
+    let said = on_a_machine_without("namespaces", "first in full");
+    assert!(said.starts_with("error: no sandbox works here: own namespaces: creating the namesp"), "{said}");
+    for lacks in ["namespaces", "mounts", "networks", "threads"] {
+        let said = on_a_machine_without(lacks, "first in content-only");
+        assert_eq!(said, "works: content-only, Exited(0)", "{lacks}");
+    }
+    for lacks in ["landlock", "seccomp"] {
+        let said = on_a_machine_without(lacks, "first in content-only");
+        assert!(said.starts_with("error: no sandbox works here"), "{lacks}: {said}");
+    }
 }

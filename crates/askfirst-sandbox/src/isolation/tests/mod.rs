@@ -5,6 +5,7 @@
 mod denials;
 mod escapes;
 mod everyday;
+mod facts;
 mod files;
 mod kept;
 mod kernel;
@@ -14,10 +15,12 @@ mod pooled;
 mod processes;
 mod reads;
 mod runs;
+mod scratch;
 mod setup;
 mod status;
 mod terminal;
 mod tree;
+mod view_check;
 mod views;
 mod world;
 

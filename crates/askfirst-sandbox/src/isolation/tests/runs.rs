@@ -212,6 +212,7 @@ pub(super) fn sandbox() -> Sandbox {
         bubblewrap: None,
         rejected_backends: Vec::new(),
         pool: None,
+        view_checks: Default::default(),
     }
 }
 

@@ -11,10 +11,11 @@ use super::c;
 use super::runs::sandbox;
 use crate::error::LaunchError;
 use crate::isolation::order::Task;
-use crate::isolation::{Attempt, SandboxRun, launch, launch_in_sandbox};
+use crate::isolation::{Attempt, Helper, SandboxRun, Tier, launch, launch_in_sandbox};
 use crate::profile::{Denial, DeniedPath, Grant, OSProfile};
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
+use crate::unproven::UnprovenSandbox;
 
 pub(super) struct Home {
     _held: tempfile::TempDir,
@@ -408,4 +409,28 @@ fn everyday_commands_work_with_bubblewrap() {
     for name in ["B/new", "OUT/new", "A/.git/hooks/new", "A/moved"] {
         assert!(!home.path.join(name).exists(), "{name}");
     }
+}
+
+#[test]
+fn first_program_tests_its_own_sandbox() {
+    let home = home();
+    let sandbox = UnprovenSandbox::new(Helper::own().unwrap(), Tier::Full);
+    let mut starts = 0;
+    let mut start = |folder: &str, profile: &OSProfile| {
+        sandbox.run(|sandbox| {
+            starts += 1;
+            launch_in_sandbox(sandbox, profile, &sh(&home.path.join(folder), "echo x >> ran"), &Stop::new())
+        })
+    };
+    let swapped = OSProfile {
+        writable: vec![Grant { path: home.path.join("A"), ..Grant::of(home.path.join("B")).unwrap() }],
+        ..OSProfile::nothing()
+    };
+    let refused = start("A", &swapped).unwrap_err().to_string();
+    assert!(refused.contains("it has been replaced since the check"), "{refused}");
+    for _ in 0..2 {
+        assert_eq!(start("A", &profile(&home.path)).unwrap().finished.end, End::Exited(0));
+    }
+    assert_eq!((starts, fs::read_to_string(home.path.join("A/ran")).unwrap().as_str()), (3, "x\nx\n"));
+    assert!(sandbox.proven().is_some_and(|sandbox| sandbox.rejected_backends().is_empty()));
 }

@@ -15,6 +15,7 @@ fn order() -> Order {
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],
+            scratch: vec![grant("/s")],
             views: vec![View { root: "/w".into(), upper: grant("/l/upper"), work: grant("/l/work") }],
             denied: vec![
                 DeniedPath { path: "/w/.env".into(), what: Denial::All },
@@ -23,7 +24,12 @@ fn order() -> Order {
             links: vec![("/home".into(), "/data/home".into())],
             kept: vec![KeptFolder { at: "/tmp".into(), folder: grant("/k") }],
             network: Network::Shared,
-            limits: Limits { cpu: Some(Duration::from_secs(3)), file: Some(0), ..Limits::default() },
+            limits: Limits {
+                wall: Some(Duration::from_millis(9)),
+                cpu: Some(Duration::from_secs(3)),
+                file: Some(0),
+                ..Limits::default()
+            },
             environment: vec!["PATH".into()],
             descriptors: Descriptors::Terminal,
             user: User::Other { user: 1, group: u32::MAX },
