@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use askfirst::SandboxStatus;
 use askfirst::ports::{
     Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport,
     Stream,
 };
+use askfirst::{RunFactKind, SandboxStatus};
 use askfirst_sandbox::{
     Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
     Spec, Stdin, Stop, Violation, attach_in_sandbox,
@@ -26,7 +26,7 @@ use crate::rehearsal::Rehearsals;
 use crate::sandbox::{
     DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine, untested_sandbox,
 };
-use askfirst_config::{Config, Settings, Tier};
+use askfirst_config::{Config, NetworkAccess, Settings, Tier};
 use registry::LaunchRegistry;
 pub(crate) use toolchains::with_explanation;
 use toolchains::{NOT_EXECUTABLE, NOT_FOUND};
@@ -121,11 +121,11 @@ pub struct SandboxLauncher {
 }
 
 /// Whether the roots are searched after a process for protected names that it created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Search {
-    Needed,
-    /// The process wrote to views only, and the decision about its changes looks at all of them.
-    NotNeeded,
+    Everything,
+    /// Only these folders. The process wrote to views otherwise, and the decision about its changes looks at them.
+    Only(Vec<PathBuf>),
 }
 
 /// The result of a run, with the violations that the kernel reported.
@@ -225,7 +225,7 @@ impl SandboxLauncher {
             };
             result.map(|(end, violations)| (ended(end), violations))
         };
-        let result = self.run_in_sandbox(launch.access, Search::Needed, run);
+        let result = self.run_in_sandbox(launch.access, Search::Everything, run);
         let (ended, violations) = with_explanation(result, hidden)?;
         let tier = sandbox.proven().map(|sandbox| sandbox.tier().to_string()).unwrap_or_default();
         Ok((ended, SandboxReport { tier, violations }))
@@ -246,14 +246,14 @@ impl SandboxLauncher {
         let mut retries = 0;
         let mut reports = Vec::new();
         loop {
-            let (derived, leftovers) = self.derive(access, tracker)?;
+            let (mut derived, leftovers) = self.derive(access, tracker)?;
             reports.extend(leftovers);
-            let baseline = match search {
-                Search::Needed => {
-                    Some(tracker.baseline(&derived.before, &self.roots()).map_err(journal_failed)?)
-                }
-                Search::NotNeeded => None,
-            };
+            if let Search::Only(folders) = &search {
+                derived.writable.clone_from(folders);
+            }
+            let is_needed = search != Search::Only(Vec::new());
+            let baseline = is_needed.then(|| tracker.baseline(&derived.before, &self.roots()));
+            let baseline = baseline.transpose().map_err(journal_failed)?;
             let result = self.running.with(|stop| run(&derived, stop));
             // Clean up even if the start failed or the end is unknown: the program may have run.
             let cleaned_up = baseline.map(|baseline| tracker.clean_up(&baseline, &derived, &self.roots()));
@@ -274,6 +274,21 @@ impl SandboxLauncher {
                 }
             }
         }
+    }
+
+    /// Whether a person's yes gives a call the network.
+    pub(crate) fn may_grant_network(&self) -> bool {
+        let layers = std::iter::once(&self.config.main).chain(&self.config.floors);
+        let mut profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref());
+        let shell = self.config.main.shell.as_ref();
+        shell.is_some_and(|shell| shell.network == NetworkAccess::Required)
+            && profiles.all(|profile| profile.network != Some(false))
+    }
+
+    /// Returns the network of a launch: the one of its profile, or more if a person has accepted that.
+    pub(crate) fn network_of(&self, launch: &Launch, of_profile: Network) -> Network {
+        let was_accepted = launch.accepted.contains(&RunFactKind::Network);
+        if was_accepted && self.may_grant_network() { Network::Shared } else { of_profile }
     }
 
     fn roots(&self) -> Vec<PathBuf> {
@@ -374,7 +389,8 @@ impl SandboxLauncher {
         let mut hidden = None;
         let run = |derived: &DerivedProfile, stop: &Stop| {
             pass_stop(listener, stop);
-            let profile = &derived.profile;
+            let network = self.network_of(launch, derived.profile.network);
+            let profile = &OSProfile { network, ..derived.profile.clone() };
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, spec, profile),
@@ -382,7 +398,7 @@ impl SandboxLauncher {
             };
             result.map(|outcome| (outcome.finished, outcome.violations))
         };
-        let result = self.run_in_sandbox(launch.access, Search::Needed, run);
+        let result = self.run_in_sandbox(launch.access, Search::Everything, run);
         let (outcome, violations) = with_explanation(result, hidden)?;
         Ok(finished(outcome, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }

@@ -4,12 +4,13 @@
 //! collected and classified; [`judge_effects`](askfirst::judge_effects) decides about them, and a permit commits them.
 
 mod effects;
+mod folders;
 mod git;
 mod question;
 mod views;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use askfirst::ports::{
@@ -20,13 +21,14 @@ use askfirst::{
     ApprovalPresentation, Effects, EffectsPolicy, RecordedCommitPermit, RunBasis, RunFact, RunFactKind,
 };
 use askfirst_changes::{ChangeStore, CollectLimits, KeepLimits, RecoveredCommit, RootId};
-use askfirst_config::Config;
+use askfirst_config::{Config, PathMode, UndoDeletes};
 use askfirst_files::{RootView, Roots};
-use askfirst_sandbox::{Attempt, End, LaunchError, Network, Stop, Tier, Violation};
+use askfirst_sandbox::{Attempt, End, LaunchError, RunFacts, SandboxRun, Stop, Tier, User, Violation};
 
 use crate::launcher::{SandboxLauncher, Search, finished, is_network, spec, with_explanation};
 use crate::sandbox::{DerivedProfile, probe_machine};
 use crate::tools::finished::quoted;
+use folders::SessionFolders;
 use views::{CollectedView, Views};
 
 pub(crate) use git::{IgnoreRules, read_rules};
@@ -54,6 +56,8 @@ pub(crate) struct Rehearsals {
     pub(super) folder: PathBuf,
     pub(super) roots: Arc<Roots>,
     pub(super) config: Config,
+    state: PathBuf,
+    session: OnceLock<Result<SessionFolders, String>>,
 }
 
 impl Rehearsals {
@@ -73,9 +77,16 @@ impl Rehearsals {
         let folder = Self::folder(&state);
         let store = views::open_store(&folder)?;
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
-        let rehearsals = Self { store, folder, roots, config: config.clone() };
+        let rehearsals =
+            Self { store, folder, roots, config: config.clone(), state, session: OnceLock::new() };
         rehearsals.tidy_up()?;
         Ok(rehearsals)
+    }
+
+    /// Returns the folders of this session, made with the first run.
+    fn session(&self) -> Result<&SessionFolders, String> {
+        let new = || SessionFolders::new(&self.state).map_err(|e| format!("cannot make a folder: {e}"));
+        self.session.get_or_init(new).as_ref().map_err(Clone::clone)
     }
 
     /// The store in a state folder.
@@ -106,10 +117,20 @@ impl Rehearsals {
 impl SandboxLauncher {
     /// Returns why nothing can run on a view here, or `None` if it can.
     pub(crate) fn obstacle(&self) -> Option<Arc<str>> {
-        if let Err(why) = probe_machine().sandbox(Tier::Full) {
-            return Some(format!("the sandbox does not work here: {why}").into());
-        }
-        self.rehearsals().err().map(Into::into)
+        let sandbox = match probe_machine().sandbox(Tier::Full) {
+            Ok(sandbox) => sandbox,
+            Err(why) => return Some(format!("the sandbox does not work here: {why}").into()),
+        };
+        let rehearsals = match self.rehearsals() {
+            Ok(rehearsals) => rehearsals,
+            Err(why) => return Some(why.into()),
+        };
+        let writable = rehearsals.config.main.sandbox.paths.values().filter(|path| path.mode == PathMode::Rw);
+        let mut failed = writable.filter_map(|path| {
+            let why = sandbox.check_view(&path.root, &rehearsals.folder, User::Same).err()?;
+            Some(format!("no view of `{}` can be made: {why}", path.root.display()).into())
+        });
+        failed.next()
     }
 
     /// Runs a process on views, to its end. Runs it again if another commit changed a folder meanwhile.
@@ -141,24 +162,31 @@ impl SandboxLauncher {
         let mut hidden = None;
         let run = |derived: &DerivedProfile, stop: &Stop| {
             let mut profile = derived.profile.clone();
-            if launch.accepted.contains(&RunFactKind::Network) {
-                profile.network = Network::Shared;
-            }
+            profile.network = self.network_of(launch, profile.network);
             profile.environment.extend(VARIABLES.map(|(name, _)| name.into()));
             let views = Views::of(rehearsals, &mut profile).map_err(no_view)?;
+            let session = rehearsals.session().map_err(no_view)?;
+            let home = session.add_to(&mut profile, &spec.folder).map_err(|e| no_view(e.to_string()))?;
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, &spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, &spec, &profile),
                 Err(failed) => self.explain_failure(failed, &spec, &profile),
             };
             let outcome = result?;
-            let facts = facts(&outcome.violations, outcome.finished.end);
-            Ok(((outcome.finished, views, facts), outcome.violations))
+            let mut facts = facts(&outcome);
+            if !self.may_grant_network() {
+                // The config has decided: the program ran without a network, and a yes could not change that.
+                facts.retain(|fact| fact.kind() != RunFactKind::Network);
+            }
+            let lost = home.and_then(|home| home.lost());
+            Ok(((outcome.finished, views, facts, lost), outcome.violations))
         };
-        let result = self.run_in_sandbox(launch.access, Search::NotNeeded, run);
-        let ((outcome, views, facts), violations) = with_explanation(result, hidden)?;
+        let search = Search::Only(rehearsals.direct_folders());
+        let result = self.run_in_sandbox(launch.access, search, run);
+        let ((outcome, views, facts, lost), mut violations) = with_explanation(result, hidden)?;
         let views = views.collect(&CollectLimits::default());
         let views = views.map_err(|e| LaunchFailed(format!("cannot collect its changes: {e}")))?;
+        violations.extend(lost);
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), views, facts))
     }
@@ -206,17 +234,25 @@ fn note(launch: &Launch) -> String {
 }
 
 /// What happened besides the changes.
-fn facts(violations: &[Violation], end: End) -> Vec<RunFact> {
+fn facts(run: &SandboxRun) -> Vec<RunFact> {
     let tries = |violation: &Violation| match violation.attempt {
         Attempt::Outside(times) => u64::try_from(times).unwrap_or(1),
         attempt => u64::from(is_network(attempt)),
     };
+    let RunFacts { left_processes, listening, refused_connections, refused_datagrams } = &run.facts;
+    let refused = u64::from(*refused_connections).saturating_add(u64::from(*refused_datagrams));
+    let tries = run.violations.iter().map(tries).fold(refused, u64::saturating_add);
     let mut facts = Vec::new();
-    let tries: u64 = violations.iter().map(tries).sum();
     if tries > 0 {
         facts.push(RunFact::TriedNetwork(tries));
     }
-    if end == End::TimedOut {
+    if !listening.is_empty() {
+        facts.push(RunFact::Listened(listening.clone()));
+    }
+    if *left_processes > 0 {
+        facts.push(RunFact::LeftProcesses(u64::from(*left_processes)));
+    }
+    if run.finished.end == End::TimedOut {
         facts.push(RunFact::TimedOut);
     }
     facts
@@ -288,17 +324,41 @@ impl HeldChanges for HeldRun {
 
 impl Rehearsals {
     fn asks_about_removals(&self) -> bool {
-        false
+        self.config.main.undo.deletes == UndoDeletes::Ask
     }
 
     fn keep_limits(&self) -> KeepLimits {
-        KeepLimits { commits: 50, age: Duration::from_secs(7 * 24 * 3600), bytes: 1 << 30 }
+        let undo = &self.config.main.undo;
+        let age = Duration::from_secs(undo.days.saturating_mul(24 * 3600));
+        KeepLimits { commits: undo.keep, age, bytes: undo.size }
     }
 
-    /// Whether a path beneath a root is build output.
-    fn is_product(&self, root: &Path, path: &Path) -> bool {
-        let _ = (root, path);
-        false
+    /// Returns the folders of build output.
+    fn products(&self) -> impl Iterator<Item = PathBuf> {
+        let paths = self.config.main.sandbox.paths.values();
+        paths.flat_map(|path| path.products.iter().map(|product| path.root.join(product)))
+    }
+
+    /// Returns the package caches that exist, outside of the roots.
+    fn caches(&self) -> Vec<PathBuf> {
+        let sandbox = &self.config.main.sandbox;
+        let view = RootView::new(&self.roots);
+        let is_free = |path: &PathBuf| {
+            sandbox.governing_root(path).is_none() && askfirst_shell::Roots::never_read(&view, path).is_none()
+        };
+        sandbox.cache_folders(self.roots.home()).into_iter().filter(is_free).collect()
+    }
+
+    /// Whether a path is build output.
+    fn is_product(&self, path: &Path) -> bool {
+        self.products().any(|product| path.starts_with(product))
+    }
+
+    /// Returns the folders of build output that exist. They are written directly, so that a build costs no copies.
+    fn direct_folders(&self) -> Vec<PathBuf> {
+        // A link could lead anywhere, so a product that is reached through one stays on the view.
+        let is_real = |path: &PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|real| real == *path);
+        self.products().filter(is_real).collect()
     }
 }
 

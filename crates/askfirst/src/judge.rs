@@ -30,6 +30,8 @@ pub struct Judgement<'a> {
     override_request: Option<Box<ApprovalRequest>>,
     risk: Risk,
     cause: Cause,
+    /// Whether a layer says `rehearse`, also if another one is stricter.
+    says_rehearse: bool,
     /// Whether the one permit was already taken.
     permit_taken: Cell<bool>,
 }
@@ -85,6 +87,7 @@ fn apply_main_rules<'a>(
         override_request: None,
         risk,
         cause: Cause::Policy,
+        says_rehearse: false,
         permit_taken: Cell::new(false),
     };
     // 1. The tool reports blocked. 2. A matching config entry says `deny`.
@@ -152,6 +155,7 @@ fn own_view(assessment: &Assessment) -> Option<Approval> {
 impl<'a> Judgement<'a> {
     fn with(mut self, approval: Approval, reason: Reason<'a>) -> Self {
         self.approval = approval;
+        self.says_rehearse = approval == Approval::Rehearse;
         self.reason = Some(reason);
         self
     }
@@ -205,6 +209,7 @@ impl<'a> Judgement<'a> {
                 }),
         };
         if let Some((approval, reason)) = configured.filter(|(approval, _)| *approval > self.approval) {
+            self.says_rehearse |= approval == Approval::Rehearse;
             self.approval = approval;
             self.raised.push(reason);
         }
@@ -231,7 +236,7 @@ impl<'a> Judgement<'a> {
 
     /// Asks about a call that cannot be rehearsed.
     fn raise_without_rehearsal(&mut self, policy: &Policy) {
-        if self.approval != Approval::Rehearse {
+        if !self.says_rehearse || self.approval >= Approval::Required {
             return;
         }
         let why = match self.assessment.rehearses {

@@ -87,7 +87,7 @@ impl Look<'_> {
         if let Some((FileLevel::Shown, why)) = listed {
             return shown(why);
         }
-        let is_product = self.rehearsals.is_product(&self.view.path, change.path());
+        let is_product = self.rehearsals.is_product(real);
         if !is_product && self.ignored.ignores(change.path(), is_folder) {
             return shown("git ignores it, so git does not show the change".to_owned());
         }

@@ -69,8 +69,16 @@ impl Views {
             profile.views.push(View { root: grant.path.clone(), upper: at("upper")?, work: at("work")? });
             all.push(PendingView { path: grant.path.clone(), root, pending, generation });
         }
-        let on_view = |path: &Path| all.iter().any(|view| path.starts_with(&view.path));
+        let direct = rehearsals.direct_folders();
+        let is_direct = |path: &Path| direct.iter().any(|folder| path.starts_with(folder));
+        let on_view = |path: &Path| all.iter().any(|view| path.starts_with(&view.path)) && !is_direct(path);
         profile.denied.retain(|denied| denied.what == Denial::All || !on_view(&denied.path));
+        for folder in direct.iter().filter(|folder| all.iter().any(|view| folder.starts_with(&view.path))) {
+            let grant = Grant::of(folder);
+            profile.writable.push(grant.map_err(|e| format!("cannot use `{}`: {e}", folder.display()))?);
+        }
+        // A cache that cannot be shown is one that a program fills again.
+        profile.scratch.extend(rehearsals.caches().into_iter().filter_map(|cache| Grant::of(cache).ok()));
         Ok(Self { all, store: store.clone() })
     }
 

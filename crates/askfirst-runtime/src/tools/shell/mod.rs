@@ -14,11 +14,11 @@ mod wish;
 
 use std::sync::Arc;
 
-use askfirst::ports::Launcher;
+use askfirst::ports::{Access, Launcher};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
-    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation, Shown,
-    ToolDefinition, ToolError, Toolset, View,
+    Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation,
+    RunFactKind, Shown, ToolDefinition, ToolError, Toolset, View,
 };
 use askfirst_config::{Config, Disk, LayerRole};
 use askfirst_files::{CallTargets, FilesError, RootView, Roots};
@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use run::Runner;
 use scripts::Scripts;
-use wish::ShellArguments;
+use wish::{ShellArguments, Wait};
 
 /// Why the shell tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +133,11 @@ impl ShellTools {
     fn assess_script(&self, call: &ApprovalContext, wish: &ShellArguments, script: &Script) -> Assessment {
         let mut judged = self.judge(script);
         self.targets.remember(call, std::mem::take(&mut judged.basis));
-        let approval = judged.approval();
+        // A server or a watcher would not notice changes below a view.
+        let approval = match judged.approval() {
+            Approval::Rehearse if wish.wait == Wait::No => Approval::Required,
+            approval => approval,
+        };
         let mut because: Vec<Because> = Vec::new();
         for said in judged.deciding().into_iter().filter_map(|reason| reason.because.as_ref()) {
             if !because.contains(said) {
@@ -189,7 +193,9 @@ impl Toolset for ShellToolset {
             let wish = ShellArguments::read(&name, invocation.args()).ok_or(ToolError::Unknown(name))?;
             let wish = wish.map_err(ToolError::BadArgs)?;
             // The verdict is worked out again on the file system as it is: a link may have been swapped since.
-            let now = inner.judge(&inner.script(&wish)).basis;
+            let script = inner.script(&wish);
+            let judged = inner.judge(&script);
+            let (now, uses_network) = (judged.basis, judged.network);
             match &invocation.basis {
                 Some(basis) if *basis == Value::from(now.clone()) => {}
                 Some(_) => {
@@ -197,7 +203,11 @@ impl Toolset for ShellToolset {
                 }
                 None => inner.targets.check(&invocation.call, &now)?,
             }
-            inner.runner.run(inner.roots.folder(), wish, invocation).await
+            // The person saw that the command uses the network, or the mode or an earlier answer stands for one.
+            let was_asked = matches!(invocation.access, Access::Standing | Access::Approved);
+            let accepted = if uses_network && was_asked { vec![RunFactKind::Network] } else { Vec::new() };
+            drop(script);
+            inner.runner.run(inner.roots.folder(), wish, accepted, invocation).await
         })
     }
 

@@ -69,9 +69,10 @@ impl Runner {
         &self,
         base: &Path,
         wish: ShellArguments,
+        accepted: Vec<RunFactKind>,
         invocation: Invocation,
     ) -> Result<Value, ToolError> {
-        let launch = self.launch_of(base, &wish, &invocation);
+        let launch = Launch { accepted, ..self.launch_of(base, &wish, &invocation) };
         let launcher = Arc::clone(&self.launcher);
         match wish.wait {
             Wait::No => {
