@@ -23,6 +23,8 @@ use askfirst::{
 use askfirst_changes::{ChangeStore, CollectLimits, KeepLimits, RecoveredCommit, RootId};
 use askfirst_config::{Config, PathMode, UndoDeletes};
 use askfirst_files::{RootView, Roots};
+use serde::{Deserialize, Serialize};
+
 use askfirst_sandbox::{Attempt, End, LaunchError, RunFacts, SandboxRun, Stop, Tier, User, Violation};
 
 use crate::launcher::{SandboxLauncher, Search, finished, is_network, spec, with_explanation};
@@ -33,7 +35,7 @@ use views::{CollectedView, Views};
 
 pub(crate) use git::{IgnoreRules, read_rules};
 pub(crate) use question::{counts, request};
-pub(crate) use views::{open_file, open_folder};
+pub(crate) use views::{open_file, open_folder, open_store};
 
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
@@ -74,7 +76,7 @@ impl Rehearsals {
                 root.display()
             ));
         }
-        let folder = Self::folder(&state);
+        let folder = store_folder(&state);
         let store = views::open_store(&folder)?;
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
         let rehearsals =
@@ -87,11 +89,6 @@ impl Rehearsals {
     fn session(&self) -> Result<&SessionFolders, String> {
         let new = || SessionFolders::new(&self.state).map_err(|e| format!("cannot make a folder: {e}"));
         self.session.get_or_init(new).as_ref().map_err(Clone::clone)
-    }
-
-    /// The store in a state folder.
-    pub(crate) fn folder(state: &Path) -> PathBuf {
-        state.join("changes")
     }
 
     /// Finishes the commits of killed processes in the roots of this config, and drops what need not be kept.
@@ -112,6 +109,11 @@ impl Rehearsals {
         let pruned = self.store.prune(&self.keep_limits(), std::time::SystemTime::now());
         pruned.map(drop).map_err(|e| e.to_string())
     }
+}
+
+/// Returns the folder of the store in a state folder.
+pub(crate) fn store_folder(state: &Path) -> PathBuf {
+    state.join("changes")
 }
 
 impl SandboxLauncher {
@@ -197,19 +199,21 @@ fn no_view(why: String) -> LaunchError {
     LaunchError::Sandbox { step: "making a view".to_owned(), cause: std::io::Error::other(why) }
 }
 
-/// What the store keeps about a commit: the decision in the audit log, and the command.
+/// What the store keeps about a commit: the decision in the audit log, the folder and the command.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct CommitNote {
     /// The id of the decision.
     pub(crate) decision: String,
+    /// The folder that was changed.
+    pub(crate) root: PathBuf,
     /// The command.
     pub(crate) command: String,
 }
 
 impl CommitNote {
     /// Reads the note of a commit.
-    pub(crate) fn read(note: &str) -> Self {
-        let (decision, command) = note.split_once('\n').unwrap_or(("", note));
-        Self { decision: decision.to_owned(), command: command.to_owned() }
+    pub(crate) fn read(note: &str) -> Option<Self> {
+        serde_json::from_str(note).ok()
     }
 
     /// Returns the id of the call that the decision is about.
@@ -220,7 +224,7 @@ impl CommitNote {
 
 impl std::fmt::Display for CommitNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n{}", self.decision, self.command)
+        f.write_str(&serde_json::to_string(self).map_err(|_| std::fmt::Error)?)
     }
 }
 
@@ -310,8 +314,10 @@ impl HeldChanges for HeldRun {
         if digest != self.effects.digest {
             return Err(CommitFailed::Failed("the permit is for other changes".to_owned()));
         }
-        let note = CommitNote { decision, command: self.note.clone() };
-        views::commit(views, &note.to_string(), digest)
+        views::commit(views, digest, |root| {
+            CommitNote { decision: decision.clone(), root: root.to_owned(), command: self.note.clone() }
+                .to_string()
+        })
     }
 
     fn mark_logged(&self, commits: &[CommitRecord]) {

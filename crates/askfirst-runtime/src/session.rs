@@ -354,7 +354,7 @@ fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> R
         return Ok(());
     }
     // A store that cannot be opened is reported when a command needs it.
-    let Ok(store) = UndoStore::open(config, state) else { return Ok(()) };
+    let Ok(store) = UndoStore::open(state, &config.folder) else { return Ok(()) };
     for commit in store.unlogged().unwrap_or_default() {
         let entry = Record::Committed(commit.clone());
         ledger.record(&entry, Durability::Synced).map_err(|e| OpenError::AuditLog(e.to_string()))?;

@@ -1,23 +1,22 @@
-//! The changes that calls made in the roots of a config, and undoing them.
+//! The changes that calls made in a folder, and undoing them.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use askfirst::record::CommitRecord;
-use askfirst_changes::{ChangeError, ChangeKind, CommitState, CommitSummary, Object, RootId};
-use askfirst_config::Config;
+use askfirst_changes::{ChangeError, ChangeKind, ChangeStore, CommitState, CommitSummary, Object, RootId};
 
 use crate::origin;
-use crate::rehearsal::{CommitNote, IgnoreRules, Rehearsals, open_file, open_folder, read_rules};
+use crate::rehearsal::{self, CommitNote, IgnoreRules, open_file, open_folder, read_rules};
 
 /// Commits that are younger may belong to a session that is about to log them.
 const LOGGED_WITHIN: Duration = Duration::from_secs(10);
 
-/// The changes that can be restored.
+/// The changes that can be restored in one folder.
 pub struct UndoStore {
-    rehearsals: Rehearsals,
-    roots: Vec<(PathBuf, RootId)>,
+    store: ChangeStore,
+    folder: PathBuf,
 }
 
 /// One commit, for a person.
@@ -60,9 +59,9 @@ pub enum UndoError {
     /// The store cannot be opened.
     #[error("{0}")]
     Store(String),
-    /// The config has no root that this commit changed.
-    #[error("commit `{0}` changed a folder that is no root of this config")]
-    OtherRoot(String),
+    /// The commit is about another folder.
+    #[error("commit `{0}` changed another folder; hint: run this command there")]
+    OtherFolder(String),
     /// There is nothing to undo.
     #[error("no changes to undo here")]
     Nothing,
@@ -72,45 +71,53 @@ pub enum UndoError {
 }
 
 impl UndoStore {
-    /// Opens the store of a user, for the roots of a config. Finishes what a killed process left.
+    /// Opens the store in a state folder, for the changes in `folder` and around it. Finishes what a killed process left.
     ///
     /// # Errors
-    /// Fails if the store or a root cannot be opened.
-    pub fn open(config: &Config, state: &Path) -> Result<Self, UndoError> {
-        let rehearsals = Rehearsals::open(config, state).map_err(UndoError::Store)?;
-        let folders = config.main.sandbox.paths.values().map(|path| path.root.clone());
-        let roots = folders.filter_map(|path| {
-            let found = rustix::fs::stat(&path).ok()?;
-            Some((path, RootId { device: found.st_dev, inode: found.st_ino }))
-        });
-        Ok(Self { rehearsals, roots: roots.collect() })
+    /// Fails if the store cannot be opened.
+    pub fn open(state: &Path, folder: &Path) -> Result<Self, UndoError> {
+        let store = rehearsal::open_store(&rehearsal::store_folder(state)).map_err(UndoError::Store)?;
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let opened = Self { store, folder };
+        let folders: Vec<(RootId, PathBuf)> = opened.folders()?;
+        opened.store.recover(|id| {
+            let (_, path) = folders.iter().find(|(known, _)| known.inode == id.inode)?;
+            open_folder(path).ok()
+        })?;
+        Ok(opened)
+    }
+
+    fn folders(&self) -> Result<Vec<(RootId, PathBuf)>, UndoError> {
+        let all = self.store.list()?.into_iter();
+        Ok(all
+            .filter_map(|(summary, _)| Some((summary.root, CommitNote::read(&summary.note)?.root)))
+            .collect())
     }
 
     /// Whether a state folder has a store at all.
     #[must_use]
     pub fn exists(state: &Path) -> bool {
-        Rehearsals::folder(state).is_dir()
+        rehearsal::store_folder(state).is_dir()
     }
 
-    /// Returns the commits in the roots of the config, the newest first.
+    /// Returns the commits in the folder, the newest first.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn list(&self) -> Result<Vec<UndoEntry>, UndoError> {
-        let mut all = self.rehearsals.store.list()?;
+        let mut all = self.store.list()?;
         all.sort_by(|(a, _), (b, _)| b.id.cmp(&a.id));
         Ok(all.into_iter().filter_map(|(summary, state)| self.entry(summary, state)).collect())
     }
 
     fn entry(&self, summary: CommitSummary, state: CommitState) -> Option<UndoEntry> {
-        // The number of a device may change when the machine starts again.
-        let (root, _) = self.roots.iter().find(|(_, id)| id.inode == summary.root.inode)?;
-        let note = CommitNote::read(&summary.note);
-        Some(UndoEntry {
+        let note = CommitNote::read(&summary.note)?;
+        let is_here = note.root.starts_with(&self.folder) || self.folder.starts_with(&note.root);
+        is_here.then(|| UndoEntry {
             id: summary.id,
             made: summary.made,
-            root: root.clone(),
             call_id: note.call_id().to_owned(),
+            root: note.root,
             command: note.command,
             counts: (summary.added, summary.changed, summary.removed),
             is_applied: state == CommitState::Done,
@@ -119,18 +126,18 @@ impl UndoStore {
     }
 
     fn find(&self, id: &str) -> Result<UndoEntry, UndoError> {
-        let known = self.rehearsals.store.list()?.into_iter().find(|(summary, _)| summary.id == id);
+        let known = self.store.list()?.into_iter().find(|(summary, _)| summary.id == id);
         let (summary, state) = known.ok_or_else(|| ChangeError::UnknownCommit(id.to_owned()))?;
-        self.entry(summary, state).ok_or_else(|| UndoError::OtherRoot(id.to_owned()))
+        self.entry(summary, state).ok_or_else(|| UndoError::OtherFolder(id.to_owned()))
     }
 
     /// Returns the paths that a commit changed.
     ///
     /// # Errors
-    /// Fails if there is no such commit in the roots of the config.
+    /// Fails if there is no such commit in the folder.
     pub fn paths(&self, id: &str) -> Result<Vec<UndoPath>, UndoError> {
         let root = self.find(id)?.root;
-        let rows = self.rehearsals.store.show(id)?;
+        let rows = self.store.show(id)?;
         let changed = || rows.iter().filter(|row| row.kind() != ChangeKind::Unchanged);
         let folder = open_root(&root)?;
         let ignored = IgnoreRules::new(&root, changed().filter_map(|row| row.path().parent()), |path| {
@@ -165,7 +172,7 @@ impl UndoStore {
     pub fn undo(&self, id: &str) -> Result<CommitRecord, UndoError> {
         let entry = self.find(id)?;
         let root = open_root(&entry.root)?;
-        self.rehearsals.store.undo(id, &root)?;
+        self.store.undo(id, &root)?;
         Ok(record(&entry))
     }
 
@@ -174,7 +181,7 @@ impl UndoStore {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn unlogged(&self) -> Result<Vec<CommitRecord>, UndoError> {
-        let found = self.rehearsals.store.unlogged(LOGGED_WITHIN, SystemTime::now())?;
+        let found = self.store.unlogged(LOGGED_WITHIN, SystemTime::now())?;
         let entries = found.into_iter().filter_map(|summary| self.entry(summary, CommitState::Done));
         Ok(entries.map(|entry| record(&entry)).collect())
     }
@@ -182,7 +189,7 @@ impl UndoStore {
     /// Notes that the audit log has a commit.
     pub fn mark_logged(&self, commit: &CommitRecord) {
         // If this fails, a later session adds the entry once more.
-        drop(self.rehearsals.store.mark_logged(&commit.commit));
+        drop(self.store.mark_logged(&commit.commit));
     }
 }
 

@@ -118,6 +118,9 @@ pub trait AskNested: Send + Sync {
     fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed>;
 }
 
+/// Builds the request about effects. It shows the changes only if the judgement asks.
+pub type RequestBuilder = Box<dyn FnOnce(&Effects, &EffectsJudgement) -> ApprovalRequest + Send>;
+
 /// The effects of a call that ran on a view, for a decision about them.
 pub struct EffectsQuestion {
     /// The effects.
@@ -125,7 +128,7 @@ pub struct EffectsQuestion {
     /// What the decision depends on besides the effects.
     pub policy: EffectsPolicy,
     /// Builds the request for a person, if one must be asked.
-    pub request: Box<dyn FnOnce(&Effects, &EffectsJudgement) -> ApprovalRequest + Send>,
+    pub request: RequestBuilder,
 }
 
 /// The decision about the effects of a call.

@@ -1,4 +1,4 @@
-//! `undo` and `review`: list what commands changed in the roots of this config, and restore what they replaced.
+//! `undo` and `review`: list what commands changed in this project, and restore what they replaced.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,17 +13,18 @@ use serde_json::{Value, json};
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, out};
-use crate::session::{log_action, print_config_warnings, read_config};
+use crate::session::{log_action, read_config};
 
 /// How far `review` looks back unless `--all` is given.
 const REVIEWED: Duration = Duration::from_secs(24 * 3600);
 /// The most paths that `review` lists of one change.
 const MAX_PATHS: usize = 20;
 
+/// Opens the store for the folder of the config, or else for the current folder.
 fn open(common: &Common) -> anyhow::Result<UndoStore> {
-    let config = read_config(common)?;
-    print_config_warnings(&config, common);
-    Ok(UndoStore::open(&config, &Places::from_env().state)?)
+    let folder = read_config(common).map(|config| config.folder);
+    let folder = folder.or_else(|_| std::env::current_dir())?;
+    Ok(UndoStore::open(&Places::from_env().state, &folder)?)
 }
 
 /// Restores what these changes replaced, or what the last one replaced.

@@ -38,7 +38,7 @@ pub(super) struct Views {
     store: ChangeStore,
 }
 
-pub(super) fn open_store(folder: &Path) -> Result<ChangeStore, String> {
+pub(crate) fn open_store(folder: &Path) -> Result<ChangeStore, String> {
     let opened = std::fs::create_dir_all(folder).and_then(|()| Ok(open_folder(folder)?));
     let opened = opened.map_err(|e| format!("cannot open `{}`: {e}", folder.display()))?;
     ChangeStore::open(opened).map_err(|e| e.to_string())
@@ -148,8 +148,8 @@ pub(super) fn is_outdated(views: &[CollectedView]) -> bool {
 /// Commits the changes of all views. If one fails, those before it are taken back.
 pub(super) fn commit(
     views: Vec<CollectedView>,
-    note: &str,
     digest: Digest,
+    note: impl Fn(&Path) -> String,
 ) -> Result<Vec<CommitRecord>, CommitFailed> {
     let mut done: Vec<(String, OwnedFd, ChangeStore)> = Vec::new();
     let mut records = Vec::new();
@@ -157,7 +157,7 @@ pub(super) fn commit(
         let Some(pending) = view.pending.take() else { continue };
         // A person has seen special files, or the effects would not have been approved.
         let options = CommitOptions {
-            note: note.to_owned(),
+            note: note(&view.path),
             special: SpecialFiles::Approved,
             ..CommitOptions::default()
         };

@@ -88,6 +88,9 @@ impl LogRow {
                     if entry.fields.get("approved") == Some(&Value::Bool(true)) { "yes" } else { "no" };
                 format!("{answer} to {}: {}", text("tool_name"), text("description"))
             }
+            "committed" if entry.fields.contains_key("by") => {
+                format!("{} in {}", text("commit"), text("root"))
+            }
             "undone" => format!("{} in {}", text("commit"), text("root")),
             "rule_added" | "rule_removed" => format!("{} (in {})", text("rule"), text("project")),
             _ => return None,
@@ -163,6 +166,8 @@ impl LogRow {
             "trusted" => return ("trusted", String::new()),
             "revoked" => return ("revoked", String::new()),
             "rule_added" => return ("added", String::new()),
+            "undone" => return ("undone", String::new()),
+            "committed" => return ("kept", "logged later: the process was killed".to_owned()),
             _ => return ("removed", String::new()),
         }
         match (&self.decision, &self.ending) {
@@ -178,6 +183,7 @@ impl LogRow {
                 "denied" => {
                     ("refused", "a person refused a request that the tool made while it ran".to_owned())
                 }
+                "discarded" => ("discarded", ending.error.clone()),
                 "cancelled" => ("canceled", "the caller canceled the call while it ran".to_owned()),
                 "stale" => ("stale", "the shown content had changed, so the tool did nothing".to_owned()),
                 _ => ("failed", ending.error.clone()),
@@ -225,7 +231,9 @@ pub struct LogRows {
 impl LogRows {
     /// Adds an entry. Returns the rows that no later entry changes.
     pub fn add(&mut self, entry: Entry) -> Vec<LogRow> {
-        let Some(id) = entry.call_id().map(str::to_owned) else {
+        // An undo, and a commit of a killed process, are not part of the call that they name.
+        let is_later = entry.fields.contains_key("by") && matches!(&*entry.kind, "committed" | "undone");
+        let Some(id) = entry.call_id().map(str::to_owned).filter(|_| !is_later) else {
             return LogRow::of_action(&entry).into_iter().collect();
         };
         let here = |id: &str| (entry.session.clone(), id.to_owned());
