@@ -78,7 +78,7 @@ pub(super) fn covers(pattern: &Pattern, from: usize, case: &Case<'_>) -> Covered
         && words.len() == case.start.words.len()
         && words.iter().zip(&case.start.words).skip(1).all(said)
     {
-        let mut missing = case.start.gaps.clone();
+        let mut missing = case.start.gaps.iter().map(|gap| gap.why.clone()).collect::<Vec<_>>();
         missing.extend(unnamed_variables(Some(pattern), case.start));
         // What it is sent is not said by the rule.
         let sent = !case.start.redirections.is_empty()
@@ -399,7 +399,7 @@ fn not_named(
     let plainly = |at: usize| {
         named.iter().any(|(index, word)| *word == at && words.get(*index).is_some_and(|word| !word.is_wild()))
     };
-    let mut missing = case.start.gaps.clone();
+    let mut missing = case.start.gaps.iter().map(|gap| gap.why.clone()).collect::<Vec<_>>();
     for doubt in &case.used.doubts {
         let by_name =
             || doubt.names.iter().any(|name| words.iter().skip(1).any(|word| word.names_option(name)));

@@ -25,7 +25,7 @@ use super::orders;
 use super::programs;
 use super::programs::used::{Class, Fed, Given, Nested, Used, Yields};
 use super::secrets::sought;
-use super::start::{Kind, Opened, Start, Target, exported, is_defined, printed, shown};
+use super::start::{Kind, Opened, Remark, Start, Target, exported, is_defined, printed, shown};
 use super::world::World;
 
 /// So deep are commands inside commands looked at.
@@ -179,7 +179,7 @@ impl Opener<'_> {
             (false, true) => Kind::Function,
             (false, false) => Kind::Program,
         };
-        let notes = remarks(command, name).into_iter().chain(doubt).collect();
+        let notes = remarks(command, name).into_iter().chain(doubt.map(Remark::from)).collect();
         let part = Part {
             says: only_says(command),
             loose: is_given_loose(command),
@@ -337,9 +337,7 @@ impl Opener<'_> {
                 if found_below(&mut inner)
                     && let Some(name) = sought(&part.words)
                 {
-                    inner.notes.push(format!(
-                        "this command searches for `{name}`, and files with this name usually hold secrets"
-                    ));
+                    inner.notes.push(searches(name));
                 }
                 let setting =
                     Setting { folders, via: via(name), depth: setting.depth + 1, ..setting.clone() };
@@ -394,9 +392,9 @@ impl Opener<'_> {
         self.text(&inner);
     }
 
-    fn note(&mut self, index: usize, why: String) {
+    fn note(&mut self, index: usize, why: impl Into<Remark>) {
         if let Some(start) = self.opened.starts.get_mut(index) {
-            start.gaps.push(why);
+            start.gaps.push(why.into());
         }
     }
 
@@ -408,8 +406,8 @@ impl Opener<'_> {
         part: &Part,
         used: &Used,
         inner: &mut Part,
-    ) -> Result<(), String> {
-        let unknown = || format!("`{}` adds words that are not known in advance", used.program);
+    ) -> Result<(), Remark> {
+        let unknown = || Remark::from(format!("`{}` adds words that are not known in advance", used.program));
         // With this it reads a file instead.
         let file = ["-a", "--arg-file"];
         let cut = ["-d", "--delimiter"];
@@ -438,9 +436,7 @@ impl Opener<'_> {
                 let filler = Filler { line, world: self.world, folders: &folders, own, linked };
                 let filled = filler.fill(&command.words);
                 if let Some(name) = sought(&filled.words) {
-                    return Err(format!(
-                        "this command searches for `{name}`, and files with this name usually hold secrets"
-                    ));
+                    return Err(searches(name));
                 }
                 let source = programs::used(&filled.words);
                 let parted = lists::parts_by_nul(&filled.words, &source);
@@ -471,10 +467,10 @@ impl Opener<'_> {
         }
         let tops: Vec<Word> = tops(&source);
         if !fill_is_tame(&tops, &folders, self.world) {
-            return Err(format!(
+            return Err(Remark::from(format!(
                 "`{}` adds file names that may contain spaces, start with a dash, or be too many to check",
                 used.program
-            ));
+            )));
         }
         let tops = if takes_first(inner) { [tops.clone(), tops].concat() } else { tops };
         let at = place(inner, tops);
@@ -490,4 +486,11 @@ impl Opener<'_> {
             Stdin::Inherited | Stdin::Unknown => None,
         }
     }
+}
+
+/// A search for files by a name that secrets usually have.
+fn searches(name: &str) -> Remark {
+    Remark::secret(format!(
+        "this command searches for `{name}`, and files with this name usually hold secrets"
+    ))
 }

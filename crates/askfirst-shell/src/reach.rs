@@ -99,6 +99,10 @@ pub(super) struct Reach<'a> {
     pub(super) outside: Approval,
     pub(super) outside_origin: Option<&'a Because>,
     pub(super) sandbox: &'a dyn SandboxView,
+    /// What is asked for the command that is looked at where its effect is not understood: see [`Layer::unclear`].
+    ///
+    /// [`Layer::unclear`]: super::rules::Layer::unclear
+    pub(super) unclear: Cell<Approval>,
     /// How many names below folders may still be looked at for this line.
     pub(super) left: Cell<usize>,
     /// Repositories that were looked for, by folder: many programs of a line run in one.
@@ -123,10 +127,12 @@ impl<'a> Reach<'a> {
             because: None,
             root: None,
         };
-        if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
+        let unclear = self.unclear.get();
+        let foreign = text.chars().find(|letter| !letter.is_ascii());
+        if let Some(letter) = foreign.filter(|_| unclear >= Approval::Required) {
             let code = u32::from(letter);
             return asks(
-                Approval::Required,
+                unclear,
                 format!("`{text}` contains the letter U+{code:04X}, which may look like another letter"),
             );
         }
@@ -158,11 +164,17 @@ impl<'a> Reach<'a> {
                         Some(format!("this command writes `{text}`, and the root `{name}` is read-only"));
                     Approval::Deny
                 }
+                // On a view, a write changes nothing yet: the approval is for what it turns out to change.
+                Touch::Write | Touch::WriteAll
+                    if governed.write != Approval::Deny && unclear < Approval::Required =>
+                {
+                    governed.write.min(unclear)
+                }
                 Touch::Write | Touch::WriteAll => governed.write,
             };
             let writes = matches!(touch, Touch::Write | Touch::WriteAll);
-            if writes && reached.approval < Approval::Required && steers(governed.inside) {
-                reached.approval = Approval::Required;
+            if writes && reached.approval < unclear && steers(governed.inside) {
+                reached.approval = unclear;
                 reached.said = Some(format!("this command writes `{text}`, which controls other programs"));
             }
         }
@@ -172,9 +184,12 @@ impl<'a> Reach<'a> {
                 Some(format!("this command reads `{text}`, and files with this name usually hold secrets"));
             reached.because = None;
         }
+        if foreign.is_some() {
+            reached.approval = reached.approval.max(unclear);
+        }
         match touch {
             Touch::Write if holds_protected(real) => {
-                reached.approval = reached.approval.max(Approval::Required);
+                reached.approval = reached.approval.max(unclear);
                 reached.said = Some(format!("`{text}` contains files that are never written"));
                 reached.because = None;
             }
@@ -192,19 +207,19 @@ impl<'a> Reach<'a> {
             reached.said = Some(why);
             reached.because = None;
         };
-        let mut raise = |why: String| raise_to(Approval::Required, why);
+        let unclear = self.unclear.get();
         if touch == Touch::WriteAll {
             if self.roots.places().iter().any(|root| root.starts_with(real)) {
-                raise(format!("`{text}` is a root or contains one"));
+                raise_to(unclear, format!("`{text}` is a root or contains one"));
             } else if self.world.exists(&real.join(".git")) {
-                raise(format!("`{text}` contains a repository"));
+                raise_to(unclear, format!("`{text}` contains a repository"));
             } else if holds_protected(real) {
-                raise(format!("`{text}` contains files that are never written"));
+                raise_to(unclear, format!("`{text}` contains files that are never written"));
             }
             return;
         }
         if self.roots.places().iter().any(|root| *root != real && root.starts_with(real)) {
-            raise(format!("`{text}` contains another root"));
+            raise_to(Approval::Required, format!("`{text}` contains another root"));
         }
         if self.roots.reads_all() {
             return;
@@ -227,7 +242,7 @@ impl<'a> Reach<'a> {
         match self.sandbox.masked() {
             // The sandbox hides them only in the roots.
             Masked::BySandbox if in_root => {}
-            Masked::BySandbox | Masked::Optional => raise_to(Approval::Required, why),
+            Masked::BySandbox | Masked::Optional => raise_to(unclear, why),
             Masked::No => raise_to(Approval::Human, why),
         }
     }
@@ -260,14 +275,15 @@ impl<'a> Reach<'a> {
             && self.sandbox.masked() == Masked::BySandbox
     }
 
-    /// Why something that would come to lie in a folder under this name is never written.
-    pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<String> {
+    /// What is asked for something that would come to lie in a folder under this name, and why, if it is protected.
+    pub(super) fn never_in(&self, folder: &Path, name: &OsStr) -> Option<(Approval, String)> {
         let real = folder.join(name);
         let held = || holds_protected(&real).then(|| "it contains files that are never written".to_owned());
         let inside = self.roots.governs(&real).map(|governed| governed.inside);
         let steered =
             || inside.filter(|inside| steers(inside)).map(|_| "it controls other programs".to_owned());
-        self.never(&real, Touch::Write).or_else(held).or_else(steered)
+        let never = self.never(&real, Touch::Write).map(|why| (Approval::Required, why));
+        never.or_else(|| held().or_else(steered).map(|why| (self.unclear.get(), why)))
     }
 
     /// Whether something below a folder usually holds secrets, or there is too much to tell.

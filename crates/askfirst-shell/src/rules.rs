@@ -250,6 +250,17 @@ impl Layer {
         found.map(|(_, because)| because)
     }
 
+    /// What is asked about a command whose effect is not understood: a rehearsal shows what it does, if the layer wants
+    /// that; otherwise a person decides.
+    pub(super) fn unclear(&self) -> Approval {
+        if self.default == Some(Approval::Rehearse) { Approval::Rehearse } else { Approval::Required }
+    }
+
+    /// Whether a rule has commands rehearsed.
+    pub(super) fn rehearses_by_rule(&self) -> bool {
+        self.rules.iter().any(|rule| rule.config.approval == Approval::Rehearse)
+    }
+
     /// Where a plain value stands.
     pub(super) fn origin(&self, key: &str) -> Option<&Because> {
         self.origins.get(key)

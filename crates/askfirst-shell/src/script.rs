@@ -109,6 +109,7 @@ impl ShellPolicy {
             outside,
             outside_origin,
             sandbox,
+            unclear: Cell::new(Approval::Required),
             left: Cell::new(reach::MAX_WALK),
             seen: RefCell::default(),
         };

@@ -33,7 +33,7 @@ pub struct Start {
     /// Which words are a name that is not known.
     pub(super) some_name: Vec<usize>,
     /// What was not understood about it. No rule lifts it.
-    pub(super) gaps: Vec<String>,
+    pub(super) gaps: Vec<Remark>,
     pub(super) kind: Kind,
     /// What it is sent, where that stands in the line.
     pub(super) sent: Option<String>,
@@ -47,6 +47,27 @@ pub struct Start {
     pub(super) guessed: bool,
     /// The command of the line whose output it reads.
     pub(super) fed_by: Option<Range<usize>>,
+}
+
+/// What is not understood about a command by its words alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Remark {
+    /// Why, in words for a person.
+    pub(super) why: String,
+    /// Whether the command would show a secret. Then askfirst asks before it runs, whatever it does.
+    pub(super) shows_secret: bool,
+}
+
+impl Remark {
+    pub(super) fn secret(why: String) -> Self {
+        Self { why, shows_secret: true }
+    }
+}
+
+impl From<String> for Remark {
+    fn from(why: String) -> Self {
+        Self { why, shows_secret: false }
+    }
 }
 
 impl Start {

@@ -30,7 +30,7 @@ use sorts::{COPYING, FILLING, INTERPRETERS, SAYING, SENDING, SWEEPING, UNPACKING
 const MOST_NAMES: usize = 10_000;
 
 /// What a command touches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Touched<'a> {
     pub(super) reasons: Vec<Reason>,
     /// For each redirection, in order.
@@ -57,11 +57,35 @@ pub(super) struct Touched<'a> {
     pub(super) filled: Vec<PathBuf>,
     /// Whether a name is written that is an option, or several words, to whoever lists it.
     pub(super) odd: bool,
+    /// What is asked where its effect is not understood.
+    pub(super) unclear: Approval,
+}
+
+impl Touched<'_> {
+    fn nothing(unclear: Approval) -> Self {
+        Self {
+            reasons: Vec::new(),
+            streams: Vec::new(),
+            places: Vec::new(),
+            roots: Vec::new(),
+            writes: Vec::new(),
+            made: Vec::new(),
+            read: Vec::new(),
+            written: Vec::new(),
+            kept: Vec::new(),
+            judged_by: Vec::new(),
+            run: Vec::new(),
+            filled: Vec::new(),
+            odd: false,
+            unclear,
+        }
+    }
 }
 
 /// Looks at everything that a command touches.
 pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>) -> Touched<'a> {
-    let mut looker = Looker { start, reach, world: reach.world, touched: Touched::default() };
+    let mut looker =
+        Looker { start, reach, world: reach.world, touched: Touched::nothing(reach.unclear.get()) };
     looker.folder();
     if let (Some(used), Kind::Program) = (&start.used, start.kind) {
         looker.program(used);
@@ -93,13 +117,30 @@ struct Looker<'a> {
 }
 
 impl<'a> Looker<'a> {
+    /// Asks before the command runs: its effect is known, or a rehearsal would not show it.
     fn ask(&mut self, why: impl Into<Cow<'static, str>>) {
         self.touched.reasons.push(Reason::new(Approval::Required, why));
     }
 
+    /// Asks, or has a rehearsal show what the command does.
+    fn wonder(&mut self, why: impl Into<Cow<'static, str>>) {
+        self.touched.reasons.push(self.unclear(why));
+    }
+
+    fn unclear(&self, why: impl Into<Cow<'static, str>>) -> Reason {
+        Reason::new(self.reach.unclear.get(), why)
+    }
+
+    /// Lowers the reasons from this one on: what they are about may not come about.
+    fn only_guessed(&mut self, from: usize) {
+        let unclear = self.reach.unclear.get();
+        let new = self.touched.reasons.iter_mut().skip(from);
+        new.for_each(|reason| reason.approval = reason.approval.min(unclear));
+    }
+
     fn folder(&mut self) {
         if self.start.folders.is_empty() {
-            self.ask("the folder that this command runs in is not known");
+            self.wonder("the folder that this command runs in is not known");
         }
         for folder in self.start.folders.iter() {
             let text = folder.to_str().map_or_else(|| folder.to_string_lossy(), Cow::Borrowed);
@@ -122,7 +163,7 @@ impl<'a> Looker<'a> {
     fn program(&mut self, used: &Used) {
         let Some(word) = self.start.words.first() else { return };
         let Some(text) = word.literal() else {
-            return self.ask(format!("the program `{}` is not known in advance", word_text(word)));
+            return self.wonder(format!("the program `{}` is not known in advance", word_text(word)));
         };
         if let Some(letter) = text.chars().find(|letter| !letter.is_ascii()) {
             return self.ask(format!(
@@ -131,12 +172,12 @@ impl<'a> Looker<'a> {
             ));
         }
         if text.is_empty() || text.starts_with('=') || text.starts_with('%') {
-            return self.ask(format!("`{text}` is not a program name"));
+            return self.wonder(format!("`{text}` is not a program name"));
         }
         let version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
         let interpreter = || INTERPRETERS.contains(&used.program.trim_end_matches(version));
         if used.known == Known::Nothing && interpreter() {
-            self.ask(format!(
+            self.wonder(format!(
                 "`{}` runs code that it reads, and askfirst cannot check its arguments",
                 used.program
             ));
@@ -155,12 +196,12 @@ impl<'a> Looker<'a> {
         for word in used.folders.iter().filter(|_| !moves) {
             let at = self.start.words.iter().position(|given| given == word);
             if at.is_some_and(|at| self.start.below.contains(&at)) {
-                self.ask("the folder that this command works in is not known in advance");
+                self.wonder("the folder that this command works in is not known in advance");
             }
             self.one(word, Touch::Names, &self.start.folders);
         }
         if folders.is_empty() && !self.start.folders.is_empty() {
-            self.ask("the folder that this command works in is not known");
+            self.wonder("the folder that this command works in is not known");
         }
         let paths = if moves { &[] } else { used.paths.as_slice() };
         let count = paths.len();
@@ -176,10 +217,10 @@ impl<'a> Looker<'a> {
             };
             let named = at.filter(|at| self.start.some_name.contains(at));
             if below && matches!(touch, Touch::Write | Touch::WriteAll) && !self.alike(&path.word, &folders) {
-                self.ask(format!("`{}` writes files that are not known in advance", used.program));
+                self.wonder(format!("`{}` writes files that are not known in advance", used.program));
             }
             if named.is_some() {
-                self.ask("a file name is not known in advance");
+                self.wonder("a file name is not known in advance");
             }
             let linked;
             let folders = match path.role {
@@ -242,7 +283,7 @@ impl<'a> Looker<'a> {
         // Whoever is given what a wildcard finds, somebody looks through the folder.
         for word in self.start.words.iter().skip(1).filter(|word| word.has_glob()) {
             if matches!(word.pieces.first(), Some(Piece::Unknown(_))) {
-                self.ask(format!("`{}` may list any folder", word_text(word)));
+                self.wonder(format!("`{}` may list any folder", word_text(word)));
             }
             folders.iter().for_each(|folder| self.looks_through(word, folder));
         }
@@ -312,7 +353,7 @@ impl<'a> Looker<'a> {
                 }
             }
             match paths::named(word, folder, self.world) {
-                Named::Unknown(why) => self.ask(why),
+                Named::Unknown(why) => self.wonder(why),
                 Named::Places(mut places) => {
                     if word.has_glob() && !matches!(touch, Touch::Write | Touch::WriteAll) {
                         self.leave_out_hidden(&mut places);
@@ -321,8 +362,7 @@ impl<'a> Looker<'a> {
                     places.iter().for_each(|place| self.place(place, touch));
                     if other_names::is_cut(word) {
                         // Some of these names may come about, none must.
-                        let new = self.touched.reasons.iter_mut().skip(before);
-                        new.for_each(|reason| reason.approval = reason.approval.min(Approval::Required));
+                        self.only_guessed(before);
                     }
                 }
             }
@@ -383,28 +423,25 @@ impl<'a> Looker<'a> {
             Way::Read if target.below => &[Touch::ReadAll],
             Way::Read => &[Touch::Read],
             Way::Write | Way::Both if target.below => {
-                return Reason::new(Approval::Required, "the file is not known in advance");
+                return self.unclear("the file is not known in advance");
             }
             Way::Write => &[Touch::Write],
             Way::Both => &[Touch::Read, Touch::Write],
         };
         let mut strictest = Reason::new(Approval::None, "");
         if self.start.folders.is_empty() {
-            return Reason::new(Approval::Required, "the folder that this command runs in is not known");
+            return self.unclear("the folder that this command runs in is not known");
         }
         for folder in self.start.folders.iter() {
             if target.way != Way::Read && target.word.has_glob() {
                 self.comes_about(&target.word, folder);
             }
             match paths::named(&target.word, folder, self.world) {
-                Named::Unknown(why) => return Reason::new(Approval::Required, why),
+                Named::Unknown(why) => return self.unclear(why),
                 Named::Places(places) => {
                     // Each round of a loop may read another one.
                     if places.is_empty() || (places.len() > 1 && target.way != Way::Read) {
-                        return Reason::new(
-                            Approval::Required,
-                            "the redirection leads to more than one file",
-                        );
+                        return self.unclear("the redirection leads to more than one file");
                     }
                     if target.way != Way::Read {
                         self.touched.filled.extend(places.iter().map(|place| place.real.clone()));

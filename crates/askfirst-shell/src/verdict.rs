@@ -59,7 +59,8 @@ impl Judge<'_> {
         if before.has_something() && opened.repeats() {
             // What comes behind in the text may come before in time.
             for ((row, start), (_, touched)) in judged.rows.iter_mut().zip(&opened.starts).zip(&heard) {
-                row.reasons.extend(before.hinders(start, touched, Order::Any, self.reach.world));
+                let hinders = before.hinders(start, touched, Order::Any, touched.unclear, self.reach.world);
+                row.reasons.extend(hinders);
             }
         }
         streams::print_on(&opened.starts, &heard, &mut judged.rows);
@@ -69,7 +70,7 @@ impl Judge<'_> {
         }
         if judged.approval() == Approval::None && !opened.confirmed() {
             let why = "askfirst's two parsers read this line differently";
-            judged.whole.push((0..0, Reason::new(Approval::Required, why)));
+            judged.whole.push((0..0, Reason::new(self.unclear(), why)));
         }
         judged.basis.sort();
         judged.basis.dedup();
@@ -85,7 +86,7 @@ impl Judge<'_> {
     fn judge_whole(&self, text: &str, opened: &Opened, judged: &mut Judged) {
         for (span, why) in &opened.gaps {
             let why = format!("cannot parse this line: {why}");
-            judged.whole.push((span.clone(), Reason::new(Approval::Required, why)));
+            judged.whole.push((span.clone(), Reason::new(self.unclear(), why)));
         }
         for (at, letter) in text.char_indices().filter(|(_, letter)| is_hidden(*letter)) {
             let why = format!("this line contains the invisible character U+{:04X}", u32::from(letter));
@@ -120,8 +121,11 @@ impl Judge<'_> {
         judged: &mut Judged,
         before: &mut Before,
     ) -> (Row, Speaks, Touched<'s>) {
-        let mut touched = touched::touched(start, &self.reach);
-        touched.reasons.extend(before.hinders(start, &touched, Order::Before, self.reach.world));
+        let mut touched = self.touch(start, before, self.unclear());
+        if touched.unclear >= Approval::Required && self.is_rehearsed_by_rule(at, start, opened, &touched) {
+            touched = self.touch(start, before, Approval::Rehearse);
+        }
+        let unclear = touched.unclear;
         before.note(start, &mut touched);
         judged.basis.append(&mut touched.places);
         judged.writes.append(&mut touched.writes);
@@ -133,7 +137,9 @@ impl Judge<'_> {
                 judged.network |= used.network;
                 if used.network && !self.network {
                     let why = "this command uses the network, and `shell.network` is false";
-                    row.reasons.push(Reason::new(Approval::Required, why));
+                    // A rehearsal has a network of its own, with this machine's addresses alone.
+                    let approval = if used.only_loopback { unclear } else { Approval::Required };
+                    row.reasons.push(Reason::new(approval, why));
                 }
                 let risk;
                 let look = Look { judge: self, at, start, used, opened, touched: &touched };
@@ -143,18 +149,44 @@ impl Judge<'_> {
             (_, Kind::Function) => {
                 let why = "a function that this line defines; its commands are listed separately";
                 row.reasons.push(Reason::new(Approval::None, why));
-                row.reasons.extend(asked(unnamed_variables(None, start)));
-                row.reasons.extend(asked(start.gaps.clone()));
+                row.reasons.extend(doubted(start, unclear));
                 speaks = Speaks::Harmless;
             }
             (_, Kind::Nothing) | (None, Kind::Program) => {
                 row.reasons.push(Reason::new(Approval::None, "this command starts no program"));
-                row.reasons.extend(asked(unnamed_variables(None, start)));
-                row.reasons.extend(asked(start.gaps.clone()));
+                row.reasons.extend(doubted(start, unclear));
             }
         }
         once_each(&mut row.reasons);
         (row, speaks, touched)
+    }
+
+    /// What a command touches, and what before it in the line hinders it.
+    fn touch<'s>(&'s self, start: &'s Start, before: &Before, unclear: Approval) -> Touched<'s> {
+        self.reach.unclear.set(unclear);
+        let mut touched = touched::touched(start, &self.reach);
+        touched.reasons.extend(before.hinders(start, &touched, Order::Before, unclear, self.reach.world));
+        touched
+    }
+
+    /// What is asked about what no rule covers, where it is not understood. A floor that says something else keeps that.
+    fn unclear(&self) -> Approval {
+        if self.floors_let_rehearse() { self.main.unclear() } else { Approval::Required }
+    }
+
+    fn floors_let_rehearse(&self) -> bool {
+        self.floors.iter().all(|floor| floor.default.is_none() || floor.unclear() == Approval::Rehearse)
+    }
+
+    /// Whether the rule that speaks for a command has it rehearsed.
+    fn is_rehearsed_by_rule(&self, at: usize, start: &Start, opened: &Opened, touched: &Touched) -> bool {
+        let (Some(used), Kind::Program) = (&start.used, start.kind) else { return false };
+        if !self.main.rehearses_by_rule() || !self.floors_let_rehearse() {
+            return false;
+        }
+        let look = Look { judge: self, at, start, used, opened, touched };
+        let (_, rule) = look.speak(self.main, Main::Yes, &mut Vec::new());
+        rule.is_some_and(|rule| rule.config.approval == Approval::Rehearse)
     }
 }
 
@@ -189,8 +221,17 @@ fn once_each(reasons: &mut Vec<Reason>) {
     }
 }
 
-fn asked(reasons: Vec<String>) -> impl Iterator<Item = Reason> {
-    reasons.into_iter().map(|why| Reason::new(Approval::Required, why))
+/// What is not understood about a command that starts no program of its own.
+fn doubted(start: &Start, unclear: Approval) -> impl Iterator<Item = Reason> {
+    let variables = unnamed_variables(None, start).into_iter();
+    let gaps = variables.chain(start.gaps.iter().map(|gap| gap.why.clone()));
+    gaps.map(move |why| Reason::new(unclear, why)).chain(secrets(start))
+}
+
+/// Secrets that a command would show.
+fn secrets(start: &Start) -> impl Iterator<Item = Reason> {
+    let secrets = start.gaps.iter().filter(|gap| gap.shows_secret);
+    secrets.map(|gap| Reason::new(Approval::Required, gap.why.clone()))
 }
 
 /// One command as one layer sees it.
@@ -207,6 +248,13 @@ impl<'a> Look<'a> {
     /// What all layers say, added to the row, and the risk of the rules that speak.
     fn layers(&self, row: &mut Row) -> (Speaks, Risk) {
         let (speaks, rule) = self.speak(self.judge.main, Main::Yes, &mut row.reasons);
+        if self.touched.unclear < Approval::Required {
+            row.reasons.extend(secrets(self.start));
+        }
+        if row.approval() == Approval::Rehearse {
+            let why = self.used.held.why_not_rehearsed();
+            row.reasons.extend(why.map(|why| Reason::new(Approval::Required, why)));
+        }
         let mut risk = Risk::Low;
         if let Some(rule) = rule {
             risk = rule.config.risk.unwrap_or_default();
@@ -242,6 +290,10 @@ impl<'a> Look<'a> {
                 return (Speaks::Rule, Some(rule));
             }
         }
+        let unclear = match main {
+            Main::Yes => self.touched.unclear,
+            Main::No => layer.unclear(),
+        };
         let mut but: Option<(&Rule, Vec<String>)> = None;
         for (_, rule) in self.candidates(layer) {
             match self.covered(rule) {
@@ -251,7 +303,10 @@ impl<'a> Look<'a> {
                     reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
                     return (Speaks::Rule, Some(rule));
                 }
-                Covered::But(_) if rule.config.approval >= Approval::Required => {
+                Covered::But(_)
+                    if rule.config.approval >= Approval::Required
+                        || rule.config.approval == Approval::Rehearse =>
+                {
                     let text = format!("rule `{}`", rule.config.pattern);
                     reasons.push(Reason::of(rule.config.approval, text, Some(&rule.config.origin)));
                     return (Speaks::Rule, Some(rule));
@@ -264,14 +319,14 @@ impl<'a> Look<'a> {
         if let Some((rule, why)) = but {
             reasons.extend(why.into_iter().map(|why| {
                 let text = format!("{why}; the rule `{}` does not cover that", rule.config.pattern);
-                Reason::of(Approval::Required, text, Some(&rule.config.origin))
+                Reason::of(unclear, text, Some(&rule.config.origin))
             }));
             return (Speaks::Rule, Some(rule));
         }
         let doubts = self.doubts();
         let clean = doubts.is_empty();
         if main == Main::Yes {
-            reasons.extend(asked(doubts));
+            reasons.extend(doubts.into_iter().map(|why| Reason::new(unclear, why)));
         }
         if clean && self.only_wraps() {
             reasons.push(Reason::new(Approval::None, "this command only starts commands listed separately"));
@@ -459,7 +514,7 @@ impl<'a> Look<'a> {
     /// What no rule lifted.
     fn doubts(&self) -> Vec<String> {
         let mut doubts: Vec<String> = self.used.doubts.iter().map(|doubt| doubt.why.clone()).collect();
-        doubts.extend(self.start.gaps.iter().cloned());
+        doubts.extend(self.start.gaps.iter().map(|gap| gap.why.clone()));
         doubts.extend(unnamed_variables(None, self.start));
         if match_words::reads_script(self.used) {
             doubts.push("the shell runs a file, which can change all later commands".to_owned());

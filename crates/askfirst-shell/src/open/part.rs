@@ -8,7 +8,7 @@ use super::super::line::tree::{Assignment, Command, Line, Piece, Stdin, Way, Wor
 use super::super::paths;
 use super::super::programs::used::{Effect, Nested, Role, Used};
 use super::super::secrets::{included, secrets};
-use super::super::start::{Kind, Target};
+use super::super::start::{Kind, Remark, Target};
 use super::super::world::World;
 
 /// One command before it is looked at.
@@ -23,7 +23,7 @@ pub(super) struct Part {
     pub(super) below: Vec<usize>,
     pub(super) some_name: Vec<usize>,
     /// What is not understood about it.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Remark>,
     pub(super) kind: Kind,
     pub(super) says: bool,
     /// Whether it is what another one may turn out to be.
@@ -180,9 +180,9 @@ pub(super) fn only_says(command: &Command) -> bool {
 }
 
 /// What is not understood about a command by its words alone: secrets that it would print, and files that it looks for.
-pub(super) fn remarks(command: &Command, name: Option<&str>) -> Vec<String> {
+pub(super) fn remarks(command: &Command, name: Option<&str>) -> Vec<Remark> {
     let seeks = matches!(name, Some("grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack"));
     let sought = if seeks { included(&command.words) } else { None };
     let shows = name.is_none_or(|name| !TESTS.contains(&name));
-    if shows { secrets(command) } else { Vec::new() }.into_iter().chain(sought).collect()
+    if shows { secrets(command) } else { Vec::new() }.into_iter().chain(sought).map(Remark::secret).collect()
 }

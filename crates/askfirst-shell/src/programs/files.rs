@@ -120,12 +120,27 @@ files! {
         "c++filt" "gpg" "gpg2" "reboot" "shutdown" "halt" "poweroff" "mkfs" "fdisk" "parted" "useradd" "userdel"
         "usermod" "passwd" "iptables" "nft" "insmod" "rmmod" "modprobe" "swapoff" "swapon";
     "wrappers.txt": "env" "timeout" "gtimeout" "nice" "nohup" "unbuffer" "setsid" "stdbuf" "ionice" "chrt"
-        "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch"
-        "sudo" "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh"
-        "firejail" "bwrap" "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace" "systemd-inhibit" "systemd-cat" "chronic" "gdb"
-        "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap" "dbus-run-session" "ssh-agent"
-        "fakeroot" "fakechroot" "faketime" "xvfb-run" "setarch" "linux32" "linux64" "i386" "x86_64" "proot" "run-parts"
-        "torsocks" "torify" "tsocks" "proxychains" "proxychains4" "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env" "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho" "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg" "login" "dotenv" "devbox" "guix" "lxc" "machinectl" "multipass" "toolbox" "distrobox" "pm2" "forever" "sbatch" "srun" "qsub" "mpirun" "mpiexec" "nix-shell" "start-stop-daemon" "prlimit" "numactl" "choom" "ifne" "trickle" "timelimit" "gamemoderun" "mangohud" "primusrun" "optirun" "pgrphack" "softlimit" "chpst" "xcrun" "ledit" "lckdo" "setlock" "envdir" "s6-envdir" "s6-setlock" "wait-for-it" "wait-for-it.sh" "pee" "mispipe" "zrun" "vipe" "vidir" "sudoedit" "s6-setuidgid" "execlineb" "nq" "tsp" "daemonize" "cgexec" "cpulimit" "criu" "dbus-launch" "flatpak-spawn" "apptainer" "singularity" "systemd-nspawn" "lxc-attach" "lxc-execute" "runc" "crun" "ctr" "buildah" "openvt" "xinit" "startx" "xterm" "gnome-terminal" "konsole" "alacritty" "kitty" "wezterm" "ttyd" "gotty" "asciinema" "reflex" "when-changed" "watchman-make" "cmd" "cmd.exe" "powershell.exe" "wsl" "wsl.exe" "rush" "xe" "rootlesskit" "pasta" "slirp4netns" "jexec" "incus" "umoci" "with-contenv" "py-spy" "samply" "austin" "rbspy" "nsys" "ncu" "nvprof" "ttyrec" "autoexpect" "qemu-x86_64" "qemu-aarch64" "qemu-arm" "box64" "box86" "wine" "wine64" "retry" "kstart";
+        "taskset" "time" "gtime" "command" "builtin" "exec" "xargs" "gxargs" "parallel" "sem" "watch" "sudo"
+        "doas" "run0" "pkexec" "su" "runuser" "chroot" "unshare" "nsenter" "setpriv" "capsh" "firejail" "bwrap"
+        "systemd-run" "at" "batch" "crontab" "flock" "script" "strace" "ltrace" "perf" "rr" "uftrace"
+        "systemd-inhibit" "systemd-cat" "chronic" "gdb" "lldb" "valgrind" "dtrace" "entr" "caffeinate" "rlwrap"
+        "dbus-run-session" "ssh-agent" "fakeroot" "fakechroot" "faketime" "xvfb-run" "setarch" "linux32"
+        "linux64" "i386" "x86_64" "proot" "run-parts" "torsocks" "torify" "tsocks" "proxychains" "proxychains4"
+        "eatmydata" "dumb-init" "tini" "catchsegv" "ccache" "sccache" "distcc" "heaptrack" "winpty" "cross-env"
+        "cross-env-shell" "sshpass" "gosu" "su-exec" "setuidgid" "doppler" "op" "infisical" "dotenvx" "honcho"
+        "foreman" "aws-vault" "chamber" "sops" "envchain" "consul" "fab" "byobu" "dtach" "abduco" "newgrp" "sg"
+        "login" "dotenv" "devbox" "pm2" "forever" "mpirun" "mpiexec" "guix" "lxc" "machinectl" "multipass"
+        "toolbox" "distrobox" "sbatch" "srun" "qsub" "nix-shell" "start-stop-daemon" "prlimit" "numactl" "choom"
+        "ifne" "trickle" "timelimit" "gamemoderun" "mangohud" "primusrun" "optirun" "pgrphack" "softlimit"
+        "chpst" "xcrun" "ledit" "lckdo" "setlock" "envdir" "s6-envdir" "s6-setlock" "wait-for-it"
+        "wait-for-it.sh" "pee" "mispipe" "zrun" "s6-setuidgid" "execlineb" "nq" "tsp" "daemonize" "cgexec"
+        "cpulimit" "criu" "dbus-launch" "asciinema" "reflex" "when-changed" "watchman-make" "rush" "rootlesskit"
+        "pasta" "slirp4netns" "with-contenv" "samply" "austin" "nsys" "ncu" "nvprof" "ttyrec" "autoexpect"
+        "qemu-x86_64" "qemu-aarch64" "qemu-arm" "box64" "box86" "wine" "wine64" "retry" "kstart" "flatpak-spawn"
+        "apptainer" "singularity" "systemd-nspawn" "lxc-attach" "lxc-execute" "runc" "crun" "ctr" "buildah"
+        "cmd" "cmd.exe" "powershell.exe" "wsl" "wsl.exe" "xe" "jexec" "incus" "umoci" "py-spy" "rbspy" "vipe"
+        "vidir" "sudoedit" "openvt" "xinit" "startx" "xterm" "gnome-terminal" "konsole" "alacritty" "kitty"
+        "wezterm" "ttyd" "gotty";
 }
 
 /// The file that has the table of a program.

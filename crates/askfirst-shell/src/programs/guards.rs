@@ -223,6 +223,21 @@ pub(super) fn is_elsewhere(program: &str, word: &str) -> bool {
     matches!(program, "rsync" | "scp") && host.contains(':')
 }
 
+/// Whether an address surely is one of this machine. Of an address that is not known to its end, this is its beginning.
+pub(super) fn is_loopback(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (authority, _) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = match authority.strip_prefix('[') {
+        Some(inner) => inner.split(']').next().unwrap_or(inner),
+        None => authority.split(':').next().unwrap_or(authority),
+    };
+    let is_number =
+        |part: &str| !part.is_empty() && part.len() <= 3 && part.bytes().all(|c| c.is_ascii_digit());
+    let is_v4 = host.starts_with("127.") && host.split('.').count() == 4 && host.split('.').all(is_number);
+    let plain = !authority.contains(['@', '\\', '{', '%']);
+    plain && (is_v4 || host == "localhost" || host == "::1")
+}
+
 /// Whether what a program changes lies on other machines.
 pub(crate) fn is_remote(program: &str) -> bool {
     matches!(family(program), Some("clouds.txt" | "forges.txt"))

@@ -16,7 +16,7 @@ mod wrap;
 mod tests;
 
 use self::table::Special;
-use self::used::{Class, Doubt, Effect, Given, Known, Lifts, Operand, PathUse, Role, Used};
+use self::used::{Class, Doubt, Effect, Given, Held, Known, Lifts, Operand, PathUse, Role, Used};
 use self::words::{Lead, lead, may_leave, shown, splits};
 use crate::line::tree::Word;
 
@@ -69,6 +69,8 @@ fn alone(words: &[Word]) -> Used {
         used.path = Some(written.to_owned());
         let folder = written.strip_suffix(name).unwrap_or_default();
         if !TRUSTED.contains(&folder) {
+            // A file of the project, whatever its name.
+            used.held = Held::Inside;
             used.class = used.class.max(Class::Runs);
             used.paths.push(PathUse { word: first.clone(), role: Role::File });
         }
@@ -87,6 +89,7 @@ fn opaque(program: String, why: &str) -> Used {
 fn without_table(name: &str, words: &[Word]) -> Used {
     let mut used = read::blank(name.to_owned(), Known::Nothing);
     used.class = Class::Runs;
+    used.held = held_without_table(name);
     // Of a script that is named by its place in the project, whoever names it means its options too.
     let own = words.first().and_then(Word::literal).is_some_and(is_placed);
     let mut ended = false;
@@ -126,6 +129,18 @@ fn without_table(name: &str, words: &[Word]) -> Used {
         used.operands.push(Operand { word: at, role: Role::Pathspec });
     }
     used
+}
+
+/// Whether a rehearsal can hold the effect of a program without a table.
+fn held_without_table(name: &str) -> Held {
+    let rows = include_str!("without_table.txt").lines().map(str::split_whitespace);
+    let row = rows.filter_map(|mut words| Some((words.next()?, words)));
+    let mut row = row.filter(|(held, _)| matches!(*held, "outside" | "terminal"));
+    match row.find_map(|(held, mut names)| names.any(|known| known == name).then_some(held)) {
+        Some("outside") => Held::Outside,
+        Some("terminal") => Held::Terminal,
+        Some(_) | None => Held::Inside,
+    }
 }
 
 /// `scripts/run.sh`, `./run.sh`: a file by its place, from the folder on.

@@ -13,7 +13,7 @@ use askfirst::Risk;
 
 use super::code::only_computes;
 use super::table::{Condition, Operands, OptEffect, Section, Special, Style, Table};
-use super::used::{Class, Doubt, Effect, Given, Known, Lifts, Role, Sub, Used, Yields};
+use super::used::{Class, Doubt, Effect, Given, Held, Known, Lifts, Role, Sub, Used, Yields};
 use super::words::{Lead, lead, shown, splits};
 use super::{find, glob, guards, table, wrap};
 use crate::line::tree::Word;
@@ -41,6 +41,8 @@ pub(super) struct Reader<'t, 'w> {
     only_reads: bool,
     pub(super) changes: bool,
     pub(super) runs: bool,
+    /// Whether it copies to or from another machine.
+    pub(super) elsewhere: bool,
     /// A word that is no sub-command where one could stand.
     no_sub: Option<usize>,
     /// From where on all words are any text.
@@ -87,6 +89,8 @@ pub(super) fn blank(program: String, known: Known) -> Used {
         nested: Vec::new(),
         unknown_code: false,
         network: false,
+        only_loopback: true,
+        held: Held::Inside,
         risk: Risk::Low,
         yields: Yields::Text,
     }
@@ -109,6 +113,7 @@ pub(super) fn read(table: &Table, program: String, words: &[Word]) -> Used {
         only_reads: false,
         changes: false,
         runs: false,
+        elsewhere: false,
         no_sub: None,
         rest_from: None,
         operands_given: 0,
@@ -388,7 +393,22 @@ impl<'t> Reader<'t, '_> {
         self.used.class = class;
         self.used.risk = self.chain.iter().map(|section| section.risk).max().unwrap_or_default();
         self.used.yields = self.yields();
+        self.used.held = self.held();
         self.used
+    }
+
+    /// What the innermost section says that says anything. What surely only reads changes nothing outside.
+    fn held(&self) -> Held {
+        let rows = self.chain.iter().rev().flat_map(|section| &section.held);
+        let mut held = rows.filter(|(_, condition)| self.holds(condition)).map(|(held, _)| *held);
+        let only_reads = self.used.class == Class::Reads && self.used.doubts.is_empty();
+        if self.elsewhere {
+            Held::Outside
+        } else if only_reads {
+            Held::Inside
+        } else {
+            held.next().unwrap_or_default()
+        }
     }
 
     fn yields(&self) -> Yields {

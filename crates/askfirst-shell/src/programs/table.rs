@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use askfirst::Risk;
 
-use super::used::{Class, Role, Yields};
+use super::used::{Class, Held, Role, Yields};
 
 pub(crate) use parse::tables;
 #[cfg(test)]
@@ -34,6 +34,8 @@ pub(crate) struct Section {
     pub(crate) names: Vec<String>,
     pub(crate) class: Option<Class>,
     pub(crate) risk: Risk,
+    /// Whether a rehearsal can hold its effect, and on which conditions.
+    pub(crate) held: Vec<(Held, Condition)>,
     pub(crate) style: Option<Style>,
     pub(crate) options: Vec<Opt>,
     /// Names of options, each with its places in `options`, in the order of the rows.

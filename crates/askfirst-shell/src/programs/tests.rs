@@ -9,7 +9,7 @@ mod splitter;
 mod styles;
 
 use super::table::{Table, Verdict, tables};
-use super::used::{Class, Fed, Lifts, Nested, PathUse, Used, Yields};
+use super::used::{Class, Fed, Held, Lifts, Nested, PathUse, Used, Yields};
 use super::words::{may_leave, shown};
 use super::{read, used};
 use splitter::split;
@@ -83,6 +83,9 @@ fn reading(used: &Used) -> String {
     }
     if used.network {
         parts.push("network".to_owned());
+    }
+    if used.held != Held::Inside {
+        parts.push(format!("{:?}", used.held).to_lowercase());
     }
     if used.yields != Yields::Text {
         parts.push(format!("yields {:?}", used.yields).to_lowercase());

@@ -36,6 +36,10 @@ pub(crate) struct Used {
     pub(crate) unknown_code: bool,
     /// Whether it would touch the network.
     pub(crate) network: bool,
+    /// Whether every address that it would reach is one of this machine.
+    pub(crate) only_loopback: bool,
+    /// Whether a rehearsal can hold its effect.
+    pub(crate) held: Held,
     /// The least risk of a request about it.
     pub(crate) risk: Risk,
     /// What it prints.
@@ -149,6 +153,31 @@ pub(crate) enum Class {
     Runs,
     /// Asked about unless the rule names the sub-command.
     Asks,
+}
+
+/// Whether a rehearsal can hold the effect of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Held {
+    /// It changes files of the sandbox, or what the sandbox refuses.
+    #[default]
+    Inside,
+    /// It acts on other processes, services or machines, or on the system.
+    Outside,
+    /// It needs a terminal.
+    Terminal,
+}
+
+impl Held {
+    /// Why the command cannot be rehearsed.
+    pub(crate) fn why_not_rehearsed(self) -> Option<&'static str> {
+        match self {
+            Self::Inside => None,
+            Self::Outside => {
+                Some("this command acts outside the project, so a rehearsal cannot show its effect")
+            }
+            Self::Terminal => Some("this command needs a terminal, and a rehearsal has none"),
+        }
+    }
 }
 
 /// Why a rule for the program may not be enough.

@@ -37,14 +37,14 @@ impl Looker<'_> {
             for place in places.iter().filter(|place| self.world.is_folder(&place.real)) {
                 match self.reach.leads_outside(&place.real) {
                     Some(true) => {
-                        self.ask(format!(
+                        self.wonder(format!(
                             "a link in `{}` leads out of every root, and this command follows it",
                             place.text
                         ));
                     }
                     // Of what is listed most is small; whoever follows links on purpose is asked about.
                     None if follows => {
-                        self.ask(format!(
+                        self.wonder(format!(
                             "this command follows links in `{}`, which has too many files to check",
                             place.text
                         ));

@@ -4,7 +4,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Looker;
+use askfirst::Approval;
+
+use super::{Looker, Reason};
 use crate::glob::{Glob, Reach};
 use crate::line::tree::Word;
 use crate::paths::{self, Named, Repository, entered_all, word_text};
@@ -51,7 +53,7 @@ impl Looker<'_> {
         looked.dedup();
         for at in looked.iter().filter_map(|folder| self.foreign(folder)).collect::<Vec<_>>() {
             let name = at.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            self.ask(if keeper {
+            self.wonder(if keeper {
                 format!("`{name}` is a separate repository, and its config can run programs")
             } else {
                 format!("`{name}` is a separate repository, and this command runs what it configures")
@@ -140,14 +142,19 @@ impl Looker<'_> {
         }
     }
 
+    /// Asks about a protected file that a command may write.
+    pub(super) fn protect(&mut self, found: Option<(Approval, String)>, what: &str) {
+        let reason = found.map(|(approval, why)| Reason::new(approval, format!("{what}: {why}")));
+        self.touched.reasons.extend(reason);
+    }
+
     /// What is cloned without a folder's name comes to lie under its own.
     fn falls_beside(&mut self, address: &str, folders: &[PathBuf]) {
         let plain = address.trim_end_matches('/');
         let plain = plain.strip_suffix(".git").unwrap_or(plain);
         let name = plain.rsplit(['/', ':']).next().unwrap_or_default();
-        if let Some(found) = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref())) {
-            self.ask(format!("this command may write `{name}`: {found}"));
-        }
+        let found = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
+        self.protect(found, &format!("this command may write `{name}`"));
     }
 
     /// Whether a remote is a place of this machine.
@@ -180,9 +187,7 @@ impl Looker<'_> {
             let path = text.split(['?', '#']).next().unwrap_or_default();
             let name = unescaped(path.rsplit('/').next().unwrap_or_default());
             let found = folders.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
-            if let Some(found) = found {
-                self.ask(format!("this command may write `{name}`: {found}"));
-            }
+            self.protect(found, &format!("this command may write `{name}`"));
         }
     }
 
@@ -224,7 +229,7 @@ impl Looker<'_> {
     pub(super) fn addressed(&mut self, word: &Word, folders: &[PathBuf]) {
         let Some(text) = word.literal() else { return };
         if self.start.used.as_ref().is_some_and(|used| used.program.starts_with("ff")) && text.contains(':') {
-            return self.ask(format!("`{text}` names a protocol, not a plain file"));
+            return self.wonder(format!("`{text}` names a protocol, not a plain file"));
         }
         if let Some(rest) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("file:")).and(text.get(5..))
         {
@@ -283,13 +288,13 @@ impl Looker<'_> {
         if used.program == "cargo" && matches!(subs.first(), Some(&("test" | "bench"))) {
             let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
             for text in words.filter(|text| text.starts_with("--logfile")).collect::<Vec<_>>() {
-                self.ask(format!("`{text}` writes a file"));
+                self.wonder(format!("`{text}` writes a file"));
             }
         }
         if used.program == "cargo" && matches!(subs.first(), Some(&("clippy" | "rustc" | "rustdoc"))) {
             let words = self.start.words.iter().map(word_text).skip_while(|text| text != "--").skip(1);
             for text in words.filter(|text| !is_lint(text)).collect::<Vec<_>>() {
-                self.ask(format!("`cargo` passes `{text}` on to the compiler"));
+                self.wonder(format!("`cargo` passes `{text}` on to the compiler"));
             }
         }
         if matches!(used.program.as_str(), "docker" | "podman" | "nerdctl") && subs.last() == Some(&"cp") {
@@ -331,9 +336,8 @@ impl Looker<'_> {
             for place in places {
                 let above = place.real.parent().unwrap_or(folder);
                 let name = place.real.file_name().unwrap_or_default();
-                if let Some(found) = self.reach.never_in(above, name) {
-                    self.ask(format!("this command may write `{text}`: {found}"));
-                }
+                let found = self.reach.never_in(above, name);
+                self.protect(found, &format!("this command may write `{text}`"));
                 self.touched.filled.push(place.real);
             }
             // git looks for names by wildcards of its own, at any depth.
@@ -342,7 +346,7 @@ impl Looker<'_> {
                 let fits =
                     |name: &OsStr| name.to_str().is_some_and(|name| glob.matches(name, Reach::Anything));
                 if let Some(found) = self.reach.protected_below(folder, &fits) {
-                    self.ask(format!("this command may write `{text}`: {found}"));
+                    self.wonder(format!("this command may write `{text}`: {found}"));
                 }
             }
         }

@@ -108,7 +108,7 @@ impl Looker<'_> {
         // What comes by standard input is not looked into.
         let streamed = |path: &PathUse| matches!(path.word.literal(), Some("-" | "/dev/stdin"));
         if used.paths.is_empty() || used.paths.iter().any(streamed) {
-            self.ask("askfirst cannot tell which files this command checks");
+            self.wonder("askfirst cannot tell which files this command checks");
         }
         let folders = &self.start.folders;
         for (path, folder) in used.paths.iter().flat_map(|path| folders.iter().map(move |at| (path, at))) {
@@ -116,7 +116,7 @@ impl Looker<'_> {
             for place in places {
                 let small = self.length(&place.real).is_some_and(|length| length <= MOST_BYTES);
                 if !small && self.world.exists(&place.real) {
-                    self.ask(format!("askfirst cannot tell which files `{}` lists", place.text));
+                    self.wonder(format!("askfirst cannot tell which files `{}` lists", place.text));
                     continue;
                 }
                 let text = self.world.read_text(&place.real, MOST_BYTES).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Looker<'_> {
                 let small = self.length(&place.real).is_some_and(|length| length <= MOST_PATCH);
                 let text = if small { self.world.read_text(&place.real, MOST_PATCH) } else { None };
                 if text.is_none_or(|text| has_orders(&text)) {
-                    self.ask(format!("`{}` may contain commands that start other programs", place.text));
+                    self.wonder(format!("`{}` may contain commands that start other programs", place.text));
                 }
             }
         }
@@ -169,7 +169,7 @@ impl Looker<'_> {
                 self.touched.judged_by.push(place.real.clone());
                 let Some(size) = size else { continue };
                 if size > MOST_PATCH {
-                    self.ask(format!("`{}` is too long to check which files it changes", place.text));
+                    self.wonder(format!("`{}` is too long to check which files it changes", place.text));
                     continue;
                 }
                 let text = self.world.read(&place.real, MOST_PATCH).unwrap_or_default();
@@ -189,9 +189,7 @@ impl Looker<'_> {
             let found = (0..parts.len()).map(below).find_map(|path| {
                 self.reach.never_in(path.parent().unwrap_or(folder), path.file_name().unwrap_or_default())
             });
-            if let Some(found) = found {
-                self.ask(format!("the patch writes `{path}`: {found}"));
-            }
+            self.protect(found, &format!("the patch writes `{path}`"));
         }
     }
 
@@ -240,7 +238,7 @@ impl Looker<'_> {
                 MODULES.contains(&stem)
             });
             if let Some(name) = taken {
-                self.ask(format!("`{name}` replaces a Python module"));
+                self.wonder(format!("`{name}` replaces a Python module"));
             }
         }
     }

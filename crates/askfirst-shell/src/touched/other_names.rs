@@ -14,7 +14,7 @@ use super::super::real::real;
 use super::super::secrets::is_secret;
 use super::super::world::{FileKind, World};
 use super::sorts::{ENDING, SENDING};
-use super::{Doubtful, Looker, MOST_NAMES};
+use super::{Doubtful, Looker, MOST_NAMES, Reason};
 
 impl Looker<'_> {
     /// What git takes in without being told its name can be printed by another command of git.
@@ -143,7 +143,10 @@ impl Looker<'_> {
         let into: Vec<PathBuf> =
             places(&path.word).into_iter().filter(|real| self.world.is_folder(real)).collect();
         let others = used.paths.iter().enumerate().filter(|(index, _)| *index != target);
-        let mut why = Vec::new();
+        let mut why: Vec<Reason> = Vec::new();
+        let named = |found: (Approval, String), name: &str| {
+            Reason::new(found.0, format!("this command may write `{name}`: {}", found.1))
+        };
         // What comes from another machine has the last name of its address, or any.
         let far = others.clone().filter_map(|(_, other)| other.word.literal()?.split_once(':'));
         for (_, path) in
@@ -151,13 +154,12 @@ impl Looker<'_> {
         {
             let name = path.trim_start_matches(':').rsplit('/').next().unwrap_or_default();
             let never = into.iter().find_map(|folder| self.reach.never_in(folder, name.as_ref()));
-            why.extend(never.map(|found| format!("this command may write `{name}`: {found}")));
+            why.extend(never.map(|found| named(found, name)));
             let any = matches!(name, "" | "." | "..") || name.contains(['*', '?', '[']);
             if any && into.iter().any(|folder| self.world.exists(&folder.join(".git"))) {
-                why.push(
-                    "the copied files may have any name, and the target is the project's own folder"
-                        .to_owned(),
-                );
+                why.push(self.unclear(
+                    "the copied files may have any name, and the target is the project's own folder",
+                ));
             }
         }
         for real in others.flat_map(|(_, other)| places(&other.word)) {
@@ -171,20 +173,17 @@ impl Looker<'_> {
                 if matches!(used.program.as_str(), "cp" | "scp")
                     && links.any(|place| self.world.is_link(&place))
                 {
-                    why.push(format!(
+                    why.push(self.unclear(format!(
                         "this command follows the link `{}` in the target folder",
                         name.to_string_lossy()
-                    ));
+                    )));
                 }
                 let found = into.iter().find_map(|folder| self.reach.never_in(folder, name));
-                why.extend(
-                    found
-                        .map(|found| format!("this command may write `{}`: {found}", name.to_string_lossy())),
-                );
+                why.extend(found.map(|found| named(found, &name.to_string_lossy())));
             }
         }
         why.dedup();
-        why.into_iter().take(3).for_each(|why| self.ask(why));
+        self.touched.reasons.extend(why.into_iter().take(3));
     }
 
     /// A word that may be a path: looked at where it leads out of the roots, or to what is never touched.
@@ -199,7 +198,7 @@ impl Looker<'_> {
         for folder in folders {
             let Named::Places(places) = paths::named(&word, folder, self.world) else {
                 if doubtful == Doubtful::Any {
-                    self.ask(format!("`{text}` is not known in advance"));
+                    self.wonder(format!("`{text}` is not known in advance"));
                 }
                 continue;
             };
@@ -211,6 +210,7 @@ impl Looker<'_> {
                     Doubtful::Any => there || (looks() && out()),
                     Doubtful::IfThere => there,
                 };
+                let before = self.touched.reasons.len();
                 if counts && doubtful == Doubtful::Any && self.world.is_folder(&place.real) {
                     // Nobody knows how deep it looks.
                     self.place(&place, Touch::ReadAll);
@@ -218,6 +218,11 @@ impl Looker<'_> {
                     self.place(&place, Touch::Read);
                 } else if self.reach.is_never_read_below(&place) {
                     self.ask(format!("`{}` contains files that are never read", place.text));
+                }
+                // A name of nothing may be no path at all.
+                let rehearsed = self.reach.unclear.get() < Approval::Required;
+                if rehearsed && !there && !self.reach.is_never_read(&place) {
+                    self.only_guessed(before);
                 }
                 let written = self.reach.look(&place, Touch::Write);
                 if doubtful == Doubtful::Any && written.approval == Approval::Deny && written.root.is_none() {
@@ -294,7 +299,7 @@ impl Looker<'_> {
         let mut fitting = plain.iter().filter(|plain| glob.matches(plain, Reach::Anything));
         let never = fitting.find_map(|plain| self.reach.never_in(&folder.join(head), plain.as_ref()));
         if never.is_some() || name.starts_with('.') {
-            self.ask(format!("`{text}` may become the name of a file that is never written"));
+            self.wonder(format!("`{text}` may become the name of a file that is never written"));
         }
     }
 
@@ -308,11 +313,11 @@ impl Looker<'_> {
                 && part.contains(['*', '?', '['])
                 && Glob::new(part).matches("..", Reach::Anything)
         }) {
-            self.ask(format!("`{text}` may lead to the folder above"));
+            self.wonder(format!("`{text}` may lead to the folder above"));
         }
         let (before, behind) = text.split_at(text.find(['*', '?', '[']).unwrap_or_default());
         if behind.split('/').any(|part| part == "..") {
-            self.ask(format!("`{text}` may lead to the folder above"));
+            self.wonder(format!("`{text}` may lead to the folder above"));
         }
         let Some((head, _)) = before.rsplit_once('/') else { return };
         let rest = head.strip_prefix('~').filter(|_| word.pieces.first() == Some(&Piece::Home));

@@ -52,7 +52,7 @@ impl Looker<'_> {
         let mut found = inside.into_iter().flat_map(|folder| files.iter().map(move |file| (folder, file)));
         let found = found.find(|(folder, (name, words))| loads(&folder.join(name), words, self.world));
         if let Some((_, (name, _))) = found {
-            self.ask(format!("the project's `{name}` may decide what `{program}` loads"));
+            self.wonder(format!("the project's `{name}` may decide what `{program}` loads"));
         }
     }
 }

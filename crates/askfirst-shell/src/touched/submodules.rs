@@ -45,7 +45,7 @@ impl Looker<'_> {
                 Repository::None | Repository::Odd(_) => None,
             };
             if let Some(name) = found {
-                self.ask(format!("{name} is a separate repository, and its config can run programs"));
+                self.wonder(format!("{name} is a separate repository, and its config can run programs"));
             }
         }
     }

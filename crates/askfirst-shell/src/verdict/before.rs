@@ -115,6 +115,7 @@ impl Before {
         start: &Start,
         touched: &Touched,
         order: Order,
+        unclear: Approval,
         world: &dyn World,
     ) -> Option<Reason> {
         let mut uses = touched.read.iter().chain(&touched.kept);
@@ -177,7 +178,7 @@ impl Before {
         } else {
             return None;
         };
-        Some(Reason::new(Approval::Required, why))
+        Some(Reason::new(unclear, why))
     }
 }
 

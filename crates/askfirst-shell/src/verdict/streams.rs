@@ -73,7 +73,9 @@ impl Judge<'_> {
         for (target, reason) in start.redirections.iter().zip(&touched.streams) {
             let mut reason = reason.clone();
             if touched::is_written(target, &reason) && reason.approval < Approval::Required {
-                let more = printing.iter().filter_map(|(start, speaks)| self.printed(start, *speaks, target));
+                let more = printing
+                    .iter()
+                    .filter_map(|(start, speaks)| self.printed(start, *speaks, target, touched.unclear));
                 let more = more.max_by_key(|more| more.approval);
                 if let Some(more) = more.filter(|more| more.approval > reason.approval) {
                     match self.tees(at, start, target, opened, touched) {
@@ -106,7 +108,7 @@ impl Judge<'_> {
     }
 
     /// What hinders a program from printing into a file.
-    fn printed(&self, start: &Start, speaks: Speaks, target: &Target) -> Option<Reason> {
+    fn printed(&self, start: &Start, speaks: Speaks, target: &Target, unclear: Approval) -> Option<Reason> {
         match speaks {
             Speaks::Rule if touched::may_print_into(start, Printed::of(target)) => None,
             Speaks::Rule => {
@@ -114,7 +116,7 @@ impl Judge<'_> {
                 let why = format!(
                     "a rule for `{program}` covers what it reads, not a file that its output goes to"
                 );
-                Some(Reason::new(Approval::Required, why))
+                Some(Reason::new(unclear, why))
             }
             Speaks::Default | Speaks::Harmless => None,
             Speaks::ReadOnly | Speaks::Nothing => {

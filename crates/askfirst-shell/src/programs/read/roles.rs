@@ -73,7 +73,8 @@ impl Reader<'_, '_> {
             table::Looked::Remote => self.remote(word, at),
         }
         if matches!(part.role, Role::Tree | Role::Write) {
-            self.used.network |= guards::is_elsewhere(&self.used.program, word.prefix());
+            self.elsewhere |= guards::is_elsewhere(&self.used.program, word.prefix());
+            self.used.network |= self.elsewhere;
         }
         match part.role {
             Role::Text | Role::Rest | Role::Command | Role::Code => {}
@@ -98,7 +99,10 @@ impl Reader<'_, '_> {
                     self.path(word, Role::Read);
                 }
             }
-            Role::Url => self.used.network = true,
+            Role::Url => {
+                self.used.network = true;
+                self.used.only_loopback &= guards::is_loopback(word.prefix());
+            }
             Role::File => {
                 self.runs = true;
                 if matches!(word.literal(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {

@@ -2,7 +2,9 @@
 
 use askfirst::Risk;
 
-use super::terms::{Shape, class, condition_of, is_name, is_path, operands, starts_or_writes, style, yields};
+use super::terms::{
+    Shape, class, condition_of, held, is_name, is_path, operands, starts_or_writes, style, yields,
+};
 use super::{Condition, Opt, OptEffect, Section, Table, like};
 
 /// A command line that the table answers for.
@@ -154,6 +156,7 @@ impl Section {
                     _ => return Err("a risk is `high` or `irreversible`".to_owned()),
                 }
             }
+            "inside" | "outside" | "terminal" => self.held.push((held(first), condition_of(words)?)),
             "style" => self.style = Some(style(words)?),
             "operands" => self.operands.push(operands(words)?),
             "yields" => {

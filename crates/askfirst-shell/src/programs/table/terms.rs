@@ -1,7 +1,7 @@
 //! The terms of a row: roles, styles, conditions, kinds of output, values.
 
 use super::{Condition, Looked, Operands, Opt, OptEffect, Part, Special, Style};
-use crate::programs::used::{Class, Role, Yields};
+use crate::programs::used::{Class, Held, Role, Yields};
 
 pub(super) fn starts_or_writes(role: Role) -> bool {
     match role {
@@ -185,6 +185,14 @@ impl Shape {
             self.option.values.push(part(role)?);
         }
         Ok(())
+    }
+}
+
+pub(super) fn held(word: &str) -> Held {
+    match word {
+        "outside" => Held::Outside,
+        "terminal" => Held::Terminal,
+        _ => Held::Inside,
     }
 }
 
