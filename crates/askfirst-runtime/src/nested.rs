@@ -79,11 +79,10 @@ impl AskNested for Nested {
     }
 
     fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer> {
-        let EffectsQuestion { effects, policy, request } = question;
+        let EffectsQuestion { tool_name, effects, policy, request } = question;
         let judgement = judge_effects(&effects, &policy);
         let mut request = request(&effects, &judgement);
         request.call_id = self.next_id();
-        let tool_name = request.tool_name.clone();
         let rehearsed = RehearsedRecord {
             call_id: self.call_id.clone(),
             changes: effects.digest,

@@ -103,7 +103,7 @@ pub use policy::{Needs, Walls};
 pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
 pub use request::{Action, ActionPart, ApprovalRequest, Fact, simple_approval_request};
 pub use toolset::{EffectsAnswer, EffectsQuestion, Invocation, Outcome, ToolError, Toolset};
-pub use verdict::{Because, Refusal, Verdict};
+pub use verdict::{Because, HeldBack, Refusal, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};
 
 #[doc(hidden)]

@@ -109,13 +109,18 @@ pub trait AskNested: Send + Sync {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision>;
 
     /// Decides about the effects of a call that ran on a view, and writes the decision to the audit log.
-    fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer>;
+    fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer> {
+        Box::pin(std::future::ready(question.undecided()))
+    }
 
     /// Writes to the audit log that the changes of a call were made.
     ///
     /// # Errors
     /// Fails if the log cannot be written.
-    fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed>;
+    fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed> {
+        let _ = commit;
+        Ok(())
+    }
 }
 
 /// Builds the request about effects. It shows the changes only if the judgement asks.
@@ -123,12 +128,22 @@ pub type RequestBuilder = Box<dyn FnOnce(&Effects, &EffectsJudgement) -> Approva
 
 /// The effects of a call that ran on a view, for a decision about them.
 pub struct EffectsQuestion {
+    /// The name of the tool.
+    pub tool_name: String,
     /// The effects.
     pub effects: Effects,
     /// What the decision depends on besides the effects.
     pub policy: EffectsPolicy,
     /// Builds the request for a person, if one must be asked.
     pub request: RequestBuilder,
+}
+
+impl EffectsQuestion {
+    /// The answer where no one decides: the changes are discarded.
+    fn undecided(self) -> EffectsAnswer {
+        let reason = "no one decides about its changes";
+        EffectsAnswer::Discard(Refusal::new(self.tool_name, Cause::NoOneToAsk, reason))
+    }
 }
 
 /// The decision about the effects of a call.
@@ -287,11 +302,7 @@ impl Invocation {
     pub fn settle_effects(&self, question: EffectsQuestion) -> BoxFuture<'static, EffectsAnswer> {
         match &self.nested {
             Some(nested) => nested.settle_effects(question),
-            None => {
-                let reason = "no one decides about its changes";
-                let refusal = Refusal::new(&self.call.tool_name, Cause::NoOneToAsk, reason);
-                Box::pin(std::future::ready(EffectsAnswer::Discard(refusal)))
-            }
+            None => Box::pin(std::future::ready(question.undecided())),
         }
     }
 

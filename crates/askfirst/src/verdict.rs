@@ -130,10 +130,18 @@ pub struct Refusal {
     pub ends_run: bool,
     /// The output of a call that ran on a view, if its changes were discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<Value>,
-    /// What became of the changes of a call that ran on a view: `discarded`.
+    pub output: Option<Box<Value>>,
+    /// What became of the changes of a call that ran on a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changes: Option<String>,
+    pub changes: Option<HeldBack>,
+}
+
+/// What became of the changes of a call that ran on a view and was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldBack {
+    /// They were discarded.
+    Discarded,
 }
 
 impl Refusal {

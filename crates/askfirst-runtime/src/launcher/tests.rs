@@ -32,7 +32,7 @@ fn launcher(root: &std::path::Path) -> SandboxLauncher {
 fn new_name_is_quarantined_even_if_the_launch_fails() {
     let held = tempfile::tempdir().unwrap();
     let launcher = launcher(held.path());
-    let done = launcher.run_in_sandbox::<()>(Access::Approved, |_, _| {
+    let done = launcher.run_in_sandbox::<()>(Access::Approved, Search::Everything, |_, _| {
         fs::write(held.path().join(".bashrc"), "evil").unwrap();
         Err(LaunchError::NoProgram)
     });
@@ -49,7 +49,7 @@ fn launder(root: &std::path::Path, first: &SandboxLauncher, second: &SandboxLaun
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let one = scope.spawn(|| {
-            let done = first.run_in_sandbox(Access::Approved, |_, _| {
+            let done = first.run_in_sandbox(Access::Approved, Search::Everything, |_, _| {
                 fs::write(&bashrc, "evil").unwrap();
                 made.wait();
                 began.wait();
@@ -60,7 +60,7 @@ fn launder(root: &std::path::Path, first: &SandboxLauncher, second: &SandboxLaun
             done
         });
         made.wait();
-        let two = second.run_in_sandbox(Access::Approved, |_, _| {
+        let two = second.run_in_sandbox(Access::Approved, Search::Everything, |_, _| {
             began.wait();
             while !over.load(Ordering::SeqCst) {
                 std::thread::yield_now();
@@ -82,7 +82,8 @@ fn new_name_is_quarantined_across_overlapping_commands() {
     assert!(!held.path().join(".bashrc").exists());
     // When no command runs, new names belong to the user again.
     fs::write(held.path().join(".profile"), "mine").unwrap();
-    let quiet = launcher.run_in_sandbox(Access::Approved, |_, _| Ok(((), Vec::new()))).unwrap().1;
+    let quiet =
+        launcher.run_in_sandbox(Access::Approved, Search::Everything, |_, _| Ok(((), Vec::new()))).unwrap().1;
     assert_eq!(quiet, [""; 0]);
 }
 
@@ -116,10 +117,16 @@ fn leftovers_of_a_killed_session_are_quarantined() {
     drop(guard);
     kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
     let next = with_state();
-    let told = next.run_in_sandbox(Access::WithoutAsking, |_, _| Ok(((), Vec::new()))).unwrap().1;
+    let told = next
+        .run_in_sandbox(Access::WithoutAsking, Search::Everything, |_, _| Ok(((), Vec::new())))
+        .unwrap()
+        .1;
     assert!(told.len() == 1 && told[0].contains(".bashrc` appeared"), "{told:?}");
     assert!(held.path().join(".profile").exists());
-    let told = next.run_in_sandbox(Access::WithoutAsking, |_, _| Ok(((), Vec::new()))).unwrap().1;
+    let told = next
+        .run_in_sandbox(Access::WithoutAsking, Search::Everything, |_, _| Ok(((), Vec::new())))
+        .unwrap()
+        .1;
     assert_eq!(told, [""; 0]);
 }
 
@@ -130,10 +137,10 @@ fn hooks_named_during_a_command_are_quarantined() {
     fs::create_dir_all(&root).unwrap();
     let launcher = launcher(&root);
     let settings = held.path().join("above/.git/config");
-    let told = launcher.run_in_sandbox(Access::Approved, |_, _| {
+    let told = launcher.run_in_sandbox(Access::Approved, Search::Everything, |_, _| {
         fs::create_dir(settings.parent().unwrap()).unwrap();
         fs::write(&settings, "[core]\n\thooksPath = root/hooks\n").unwrap();
-        let inner = launcher.run_in_sandbox(Access::Approved, |_, _| {
+        let inner = launcher.run_in_sandbox(Access::Approved, Search::Everything, |_, _| {
             fs::create_dir(root.join("hooks")).unwrap();
             fs::write(root.join("hooks/pre-commit"), "evil").unwrap();
             Ok(((), Vec::new()))
@@ -156,7 +163,7 @@ fn toolchain_replaced_before_the_start_is_left_out() {
     let start = StartEnvironment { path: vec![base.join("bin")], ..StartEnvironment::read() };
     let launcher = SandboxLauncher { start, ..launcher(&base.join("root")) };
     let mut readable = Vec::new();
-    let done = launcher.run_in_sandbox(Access::Approved, |derived, _| {
+    let done = launcher.run_in_sandbox(Access::Approved, Search::Everything, |derived, _| {
         readable.push(derived.profile.readable.iter().map(|grant| grant.path.clone()).collect::<Vec<_>>());
         if readable.len() > 1 {
             return Ok(((), Vec::new()));

@@ -109,6 +109,7 @@ fn decided(call_id: &str, args: Args) -> Record {
         seen: None,
         waited_ms: 0,
         edited_from: None,
+        changes: None,
     }))
 }
 

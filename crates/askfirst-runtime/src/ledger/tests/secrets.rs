@@ -40,12 +40,9 @@ fn records(secret: &str) -> Vec<Record> {
         }),
         edit(&|record| {
             record.refusal = Some(Refusal {
-                tool_name: secret.to_owned(),
-                cause: Cause::Person,
-                reason: long.clone(),
                 note: Some(secret.to_owned()),
                 because: vec![Because::built_in("x", secret.to_owned())],
-                ends_run: false,
+                ..Refusal::new(secret, Cause::Person, long.clone())
             });
         }),
         Record::Executed(ExecutedRecord {

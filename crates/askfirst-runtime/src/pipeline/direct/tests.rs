@@ -192,6 +192,7 @@ fn toolset_with_a_log_records_every_call() {
         Record::Requested(_) => "requested",
         Record::Decided(_) => "decided",
         Record::Executed(_) => "executed",
+        Record::Rehearsed(_) | Record::Committed(_) | Record::Undone(_) => "effects",
         Record::Trusted(_) | Record::Revoked(_) | Record::RuleAdded(_) | Record::RuleRemoved(_) => "action",
     };
     let asked = ["requested", "decided", "executed"];

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use askfirst::ports::{Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed};
 use askfirst::record::CommitRecord;
 use askfirst::{
-    EffectsAnswer, EffectsPolicy, EffectsQuestion, Invocation, Refusal, RunFact, RunFactKind, ToolError,
+    EffectsAnswer, EffectsPolicy, EffectsQuestion, HeldBack, Invocation, Refusal, RunFact, RunFactKind,
+    ToolError,
 };
 use askfirst_config::{Limits, ShellConfig};
 use serde_json::{Value, json};
@@ -139,6 +140,7 @@ async fn on_view(
             (invocation.call.tool_name.clone(), command.to_owned(), invocation.args().clone());
         let shown = Arc::clone(&held);
         let question = EffectsQuestion {
+            tool_name: tool.clone(),
             effects,
             policy: EffectsPolicy { accepted: launch.accepted.clone(), ..held.policy(basis) },
             request: Box::new(move |effects, judgement| {
@@ -206,7 +208,7 @@ fn discarded(refusal: Refusal, output: &ProcessOutput, kinds: &[RunFactKind]) ->
         Err(_) => None,
     };
     let reason = format!("the command ran on a copy, and its changes were not kept: {}", refusal.reason);
-    let changes = Some("discarded".to_owned());
+    let (output, changes) = (output.map(Box::new), Some(HeldBack::Discarded));
     ToolError::Discarded(Box::new(Refusal { reason, output, changes, ..refusal }))
 }
 
