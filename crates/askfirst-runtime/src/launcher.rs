@@ -390,7 +390,8 @@ impl SandboxLauncher {
         let run = |derived: &DerivedProfile, stop: &Stop| {
             pass_stop(listener, stop);
             let network = self.network_of(launch, derived.profile.network);
-            let profile = &OSProfile { network, ..derived.profile.clone() };
+            let profile = OSProfile { network, ..derived.profile.clone() };
+            let profile = &self.limit_writes(profile, launch.writes);
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, spec, profile),

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use askfirst::ports::{
     Access, CommitFailed, HeldChanges, Launch, LaunchFailed, ProcessOutput, Rehearsed, SandboxReport,
+    WriteScope,
 };
 use askfirst::record::CommitRecord;
 use askfirst::{
@@ -25,7 +26,9 @@ use askfirst_config::{Config, PathMode, UndoDeletes};
 use askfirst_files::{RootView, Roots};
 use serde::{Deserialize, Serialize};
 
-use askfirst_sandbox::{Attempt, End, LaunchError, RunFacts, SandboxRun, Stop, Tier, User, Violation};
+use askfirst_sandbox::{
+    Attempt, End, Grant, LaunchError, OSProfile, RunFacts, SandboxRun, Stop, Tier, User, Violation,
+};
 
 use crate::launcher::{SandboxLauncher, Search, finished, is_network, spec, with_explanation};
 use crate::sandbox::{DerivedProfile, probe_machine};
@@ -133,6 +136,21 @@ impl SandboxLauncher {
             Some(format!("no view of `{}` can be made: {why}", path.root.display()).into())
         });
         failed.next()
+    }
+
+    /// Leaves a process only the writable folders of its scope. The others become read-only.
+    pub(crate) fn limit_writes(&self, mut profile: OSProfile, scope: WriteScope) -> OSProfile {
+        if scope == WriteScope::Everything {
+            return profile;
+        }
+        // Without the folders of build output, nothing stays writable.
+        let direct = self.rehearsals().map(Rehearsals::direct_folders).unwrap_or_default();
+        let writable = std::mem::take(&mut profile.writable);
+        let is_in = |path: &Path| writable.iter().any(|grant| path.starts_with(&grant.path));
+        profile.writable =
+            direct.iter().filter(|path| is_in(path)).filter_map(|path| Grant::of(path).ok()).collect();
+        profile.readable.extend(writable);
+        profile
     }
 
     /// Runs a process on views, to its end. Runs it again if another commit changed a folder meanwhile.

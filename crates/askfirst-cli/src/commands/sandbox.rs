@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::{Context, bail};
-use askfirst::ports::{Access, Launch, ProcessEnd};
+use askfirst::ports::{Access, Launch, ProcessEnd, WriteScope};
 use askfirst_config::{Config, OSProfile as Narrower, Settings, ShellConfig};
 use askfirst_runtime::launcher::SandboxLauncher;
 use askfirst_runtime::sandbox::{Denial, Descriptors, Grant, Network, OSProfile};
@@ -158,6 +158,7 @@ fn launch(command: &[OsString], folder: PathBuf, shell: &ShellConfig) -> Launch 
         output: 0,
         access: Access::Approved,
         accepted: Vec::new(),
+        writes: WriteScope::Everything,
     }
 }
 

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use askfirst::ports::{Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed};
+use askfirst::ports::{
+    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed, WriteScope,
+};
 use askfirst::record::CommitRecord;
 use askfirst::{
     EffectsAnswer, EffectsPolicy, EffectsQuestion, HeldBack, Invocation, Refusal, RunFact, RunFactKind,
@@ -62,6 +64,15 @@ impl Runner {
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
             access: invocation.access,
             accepted: Vec::new(),
+            writes: self.writes_of(wish),
+        }
+    }
+
+    /// Returns what a command may write. One in the background runs on the real files, so that a server notices changes.
+    pub(super) fn writes_of(&self, wish: &ShellArguments) -> WriteScope {
+        match wish.wait {
+            Wait::No if self.launcher.view_obstacle().is_none() => WriteScope::Products,
+            Wait::No | Wait::ForEnd => WriteScope::Everything,
         }
     }
 
