@@ -130,7 +130,8 @@ fn outcome_for_an_agent_names_no_flag_that_approves() {
     let place = Place::new(CONFIG);
     let (code, printed, complaint) = place.run(&["call", "asks", "--json", "--config", "c.yaml"]);
     assert_eq!(code, 5);
-    assert!(printed.contains("there is no terminal") && !printed.contains("approve-all"), "{printed}");
+    let told = "the call needs approval, but no one can be asked: there is no terminal\"";
+    assert!(printed.contains(told) && !printed.contains("approve-all"), "{printed}");
     assert_eq!(complaint.matches("hint: use --approve-all").count(), 1, "{complaint}");
 }
 
