@@ -348,6 +348,7 @@ fn help_man_completions_and_schema_are_printed() {
     let (code, help, _) = place.run(&["--help"]);
     assert!(code == 0 && help.contains("Exit codes:") && help.contains("decide"));
     assert!(place.run(&["call", "--help"]).1.contains("UNSAFE"));
+    assert!(place.run(&["memory", "--help"]).1.contains("your rules for this project"));
     let page = place.run(&["man"]).1;
     assert!(page.contains(".TH askfirst") && !page.contains("help(1)"), "{page}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
