@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use askfirst::explain::{RuleOutcome, explain};
 use askfirst::{ApprovalContext, Args, Assessment, Because, Verdict};
+use askfirst_config::Config;
 use askfirst_display::escape::width;
 use askfirst_runtime::tools::catalog::Catalog;
 use serde::Serialize;
@@ -62,7 +63,7 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
         out(format!("{verdict:<9}  {name:<names$}  {:<reasons$}  {description}", why(tool)).trim_end());
     }
     match tools.iter().any(|tool| tool.verdict.is_none()) {
-        _ if tools.is_empty() => out(none(&catalog)),
+        _ if tools.is_empty() => out(no_tools(&catalog.config)),
         true => out(
             "hint: use `askfirst explain` for the verdict of one call, such as `askfirst explain -- git status`",
         ),
@@ -71,8 +72,9 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn none(catalog: &Catalog) -> &'static str {
-    if catalog.config.untrusted.tools.is_empty() {
+/// Says why a config offers no tools.
+pub fn no_tools(config: &Config) -> &'static str {
+    if config.untrusted.tools.is_empty() {
         "no tools: no config defines one; hint: use `askfirst init` to write a config"
     } else {
         "no tools: the project's config is not trusted; hint: run `askfirst trust`"

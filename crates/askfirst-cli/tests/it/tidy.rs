@@ -1,5 +1,6 @@
 //! Rules about the code itself, checked by tests.
 
+mod builds;
 mod links;
 mod names;
 mod pages;
