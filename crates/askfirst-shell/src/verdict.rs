@@ -540,3 +540,7 @@ fn is_hidden(letter: char) -> bool {
         | '\u{3000}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
         || (letter.is_control() && !matches!(letter, '\n' | '\t'))
 }
+
+#[cfg(test)]
+#[path = "verdict/tests.rs"]
+mod tests;
