@@ -305,9 +305,16 @@ impl<'a> Reader<'a> {
         self.text().map(|text| OsString::from_vec(text.to_vec()))
     }
 
-    fn list<T, C: FromIterator<T>>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<C> {
-        let count = self.number()?;
-        (0..count).map(|_| item(self)).collect()
+    fn list<T, C: Default + Extend<T>>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<C> {
+        let count = usize::try_from(self.number()?).ok()?;
+        let mut all = Vec::with_capacity(count.min(self.0.len()));
+        for _ in 0..count {
+            all.push(item(self)?);
+        }
+        let mut list = C::default();
+        // The length is known, so that a map reserves its space at once.
+        list.extend(all);
+        Some(list)
     }
 
     fn stamp(&mut self) -> Option<FolderStamp> {

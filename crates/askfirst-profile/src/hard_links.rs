@@ -28,6 +28,9 @@ const MAX_FOREIGN: usize = 64;
 /// shows it. A session searches once, however long it is. Processes that share a cache search again after this time.
 const MAX_AGE: i64 = 600;
 
+/// A thread takes as long to start as it takes to look at this many folders.
+const MANY_FOLDERS: usize = 64;
+
 /// The files with several hard links in some roots, as of the last search.
 #[derive(Debug)]
 pub struct HardLinks {
@@ -107,6 +110,12 @@ impl HardLinks {
             found = self.search_all(&mut known)?;
         }
         Ok(Arc::clone(last.insert(found)))
+    }
+
+    /// Whether there is still a search to do, for which starting a thread takes little time in comparison.
+    pub(super) fn is_worth_a_thread(&self) -> bool {
+        let is_done = self.last.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        !is_done && self.known.lock().unwrap_or_else(PoisonError::into_inner).len() >= MANY_FOLDERS
     }
 
     /// Searches all files, whatever is known.
