@@ -397,20 +397,6 @@ impl<'t> Reader<'t, '_> {
         self.used
     }
 
-    /// What the innermost section says that says anything. What surely only reads changes nothing outside.
-    fn held(&self) -> Held {
-        let rows = self.chain.iter().rev().flat_map(|section| &section.held);
-        let mut held = rows.filter(|(_, condition)| self.holds(condition)).map(|(held, _)| *held);
-        let only_reads = self.used.class == Class::Reads && self.used.doubts.is_empty();
-        if self.elsewhere {
-            Held::Outside
-        } else if only_reads {
-            Held::Inside
-        } else {
-            held.next().unwrap_or_default()
-        }
-    }
-
     fn yields(&self) -> Yields {
         let rows = self.section().map(|section| section.yields.as_slice()).unwrap_or_default();
         let held = rows.iter().filter(|(_, condition)| self.holds(condition));

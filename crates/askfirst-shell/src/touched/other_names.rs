@@ -256,6 +256,13 @@ impl Looker<'_> {
         })
     }
 
+    /// Lowers the reasons from this one on: what they are about may not come about.
+    pub(super) fn only_guessed(&mut self, from: usize) {
+        let unclear = self.reach.unclear.get();
+        let new = self.touched.reasons.iter_mut().skip(from);
+        new.for_each(|reason| reason.approval = reason.approval.min(unclear));
+    }
+
     /// The folders that a link's text is followed from: those that the link itself comes to lie in.
     pub(super) fn link_folders(&self, used: &Used, folders: &[PathBuf]) -> Vec<PathBuf> {
         let given = |any: &[&str]| {

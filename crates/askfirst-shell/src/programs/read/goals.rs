@@ -1,7 +1,7 @@
-//! Operands that mean more than text: further goals, and secrets.
+//! Operands that mean more than text: further goals, and secrets. Whether a rehearsal can hold what they do.
 
 use super::super::guards;
-use super::super::used::Class;
+use super::super::used::{Class, Held};
 use super::Reader;
 
 impl Reader<'_, '_> {
@@ -29,6 +29,20 @@ impl Reader<'_, '_> {
             if asks || manages || guards::leaves(&self.used.program, &subs, place, text) {
                 self.doubt_named(at, vec![text.to_owned()], format!("`{text}` needs a rule that names it"));
             }
+        }
+    }
+
+    /// What the innermost section says that says anything. What surely only reads changes nothing outside.
+    pub(super) fn held(&self) -> Held {
+        let rows = self.chain.iter().rev().flat_map(|section| &section.held);
+        let mut held = rows.filter(|(_, condition)| self.holds(condition)).map(|(held, _)| *held);
+        let only_reads = self.used.class == Class::Reads && self.used.doubts.is_empty();
+        if self.elsewhere {
+            Held::Outside
+        } else if only_reads {
+            Held::Inside
+        } else {
+            held.next().unwrap_or_default()
         }
     }
 }
