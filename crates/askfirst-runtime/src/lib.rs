@@ -37,7 +37,6 @@ mod settle;
 mod skip;
 pub mod tools;
 pub mod toolset;
-pub mod undo;
 pub mod watch;
 
 pub use askfirst_config as config;
@@ -47,6 +46,7 @@ pub use askfirst_files::fold_text;
 pub use askfirst_profile as sandbox;
 #[doc(hidden)]
 pub use askfirst_profile as walls;
+pub use askfirst_rehearsal as rehearsed;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
 pub use session::Session;

@@ -12,7 +12,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates, each with the crates that it may depend on.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
     ("askfirst-changes", &[]),
@@ -33,6 +33,18 @@ const ARROWS: [(&str, &[&str]); 15] = [
         ],
     ),
     (
+        "askfirst-rehearsal",
+        &[
+            "askfirst",
+            "askfirst-changes",
+            "askfirst-config",
+            "askfirst-display",
+            "askfirst-files",
+            "askfirst-sandbox",
+            "askfirst-shell",
+        ],
+    ),
+    (
         "askfirst-runtime",
         &[
             "askfirst",
@@ -40,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "askfirst-display",
             "askfirst-files",
             "askfirst-profile",
+            "askfirst-rehearsal",
             "askfirst-sandbox",
             "askfirst-shell",
         ],

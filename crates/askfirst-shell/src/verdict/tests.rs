@@ -69,6 +69,7 @@ fn rule(pattern: &str, approval: Approval) -> ShellRule {
         description: None,
         risk: None,
         sandbox_paths: Vec::new(),
+        network: None,
         origin: Because::built_in("shell.rules", pattern),
     }
 }

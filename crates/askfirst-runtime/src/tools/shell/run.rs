@@ -146,7 +146,7 @@ async fn on_view(
         invocation.report_sandbox(output.walled.clone());
         let effects = held.effects().clone();
         let kinds = effects.facts.iter().map(RunFact::kind).collect::<Vec<_>>();
-        let counts = rehearsal::counts(&effects);
+        let counts = askfirst_rehearsal::counts(&effects);
         let (tool, text, args) =
             (invocation.call.tool_name.clone(), command.to_owned(), invocation.args().clone());
         let shown = Arc::clone(&held);
@@ -155,7 +155,7 @@ async fn on_view(
             effects,
             policy: EffectsPolicy { accepted: launch.accepted.clone(), ..held.policy(basis) },
             request: Box::new(move |effects, judgement| {
-                rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
+                askfirst_rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
             }),
         };
         match invocation.settle_effects(question).await {

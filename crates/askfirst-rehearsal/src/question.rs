@@ -15,8 +15,8 @@ use askfirst_files::RootView;
 use askfirst_shell::Roots as _;
 use serde_json::Value;
 
-use super::effects::label;
-use super::views::CollectedView;
+use crate::effects::label;
+use crate::views::CollectedView;
 
 /// The largest file whose diff is shown, and the most text of all diffs together, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -25,7 +25,7 @@ const MAX_TEXT: usize = 4 << 20;
 const MAX_COMMAND: usize = 60;
 
 /// Builds the request about effects.
-pub(crate) fn request(
+pub fn request(
     tool_name: &str,
     command: &str,
     args: &askfirst::Args,
@@ -72,7 +72,8 @@ fn short(command: &str) -> String {
 }
 
 /// Counts the changes in words, such as `3 changed, 41 added`.
-pub(crate) fn counts(effects: &Effects) -> String {
+#[must_use]
+pub fn counts(effects: &Effects) -> String {
     let changed = effects.count(PathChange::Changed) + effects.count(PathChange::Attributes);
     let all = [
         (changed, "changed"),
@@ -88,7 +89,7 @@ pub(crate) fn counts(effects: &Effects) -> String {
 }
 
 /// Shows the changes: one row for each path, then the diff of each text file.
-pub(super) fn present(
+pub(crate) fn present(
     effects: &Effects,
     views: &[CollectedView],
     ground: &RootView<'_>,
