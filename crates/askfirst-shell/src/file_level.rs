@@ -32,10 +32,11 @@ const SETTINGS_POINTERS: [(&str, &str); 2] = [
 ];
 
 /// The content and the state of a git repository: the first names in `.git` that are ordinary.
-const GIT_STATE: [&str; 18] = [
+const GIT_STATE: [&str; 24] = [
     "auto_merge",
     "cherry_pick_head",
     "commit_editmsg",
+    "edit_description",
     "fetch_head",
     "gc.log",
     "gc.pid",
@@ -45,13 +46,21 @@ const GIT_STATE: [&str; 18] = [
     "merge_head",
     "merge_mode",
     "merge_msg",
+    "merge_rr",
+    "notes_editmsg",
     "objects",
     "orig_head",
     "packed-refs",
+    "rebase_head",
     "refs",
     "revert_head",
+    "shallow",
     "squash_msg",
+    "tag_editmsg",
 ];
+
+/// Files in `.git` that make git take objects from elsewhere.
+const OTHER_OBJECTS: [&str; 2] = ["objects/info/alternates", "objects/info/http-alternates"];
 
 /// The compiled lists. If one were invalid, which would be a bug, it would cover every path.
 static NEVER_RULES: LazyLock<Option<PathRules>> = LazyLock::new(|| PathRules::new(NEVER).ok());
@@ -138,10 +147,10 @@ fn git_part(text: &str) -> Option<&str> {
 }
 
 fn is_git_state(part: &str) -> bool {
-    let (first, rest) = part.split_once('/').unwrap_or((part, ""));
+    let first = part.split('/').next().unwrap_or(part);
     let first = first.strip_suffix(".lock").unwrap_or(first);
-    // `objects/info/alternates` names another repository.
-    GIT_STATE.contains(&first) && !(first == "objects" && rest.starts_with("info/"))
+    (GIT_STATE.contains(&first) || first.starts_with("bisect_") || part == "info/refs")
+        && !OTHER_OBJECTS.contains(&part)
 }
 
 /// Returns true if a path ends with these names.

@@ -226,8 +226,10 @@ fn doubted(start: &Start, unclear: Approval) -> impl Iterator<Item = Reason> {
 
 /// Secrets that a command would show.
 fn secrets(start: &Start) -> impl Iterator<Item = Reason> {
-    let secrets = start.gaps.iter().filter(|gap| gap.shows_secret);
-    secrets.map(|gap| Reason::new(Approval::Required, gap.why.clone()))
+    let secrets = start.gaps.iter().filter(|gap| gap.shows_secret).map(|gap| gap.why.clone());
+    let variables = start.used.as_ref().filter(|used| used.shows_secrets);
+    let secrets = secrets.chain(variables.map(|_| programs::PRINTS_ALL.to_owned()));
+    secrets.map(|why| Reason::new(Approval::Required, why))
 }
 
 /// Letters that a screen does not draw, or that change how others are drawn.

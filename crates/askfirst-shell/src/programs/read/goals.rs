@@ -4,6 +4,9 @@ use super::super::guards;
 use super::super::used::{Class, Held};
 use super::Reader;
 
+/// Why askfirst asks about a command that prints all variables.
+pub(crate) const PRINTS_ALL: &str = "this command prints all variables, including secrets";
+
 impl Reader<'_, '_> {
     /// Goals behind the first count like it; secrets are asked about.
     pub(super) fn further_goals(&mut self) {
@@ -30,6 +33,12 @@ impl Reader<'_, '_> {
                 self.doubt_named(at, vec![text.to_owned()], format!("`{text}` needs a rule that names it"));
             }
         }
+    }
+
+    /// Notes a command that prints all variables that there are.
+    pub(in crate::programs) fn prints_all_variables(&mut self) {
+        self.doubt(0, PRINTS_ALL);
+        self.used.shows_secrets = true;
     }
 
     /// What the innermost section says that says anything. What surely only reads changes nothing outside.
