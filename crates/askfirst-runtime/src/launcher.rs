@@ -187,15 +187,6 @@ impl SandboxLauncher {
         self.tracker.get_or_init(new).as_ref().map_err(|why| LaunchFailed(why.clone()))
     }
 
-    /// Finds the toolchains on another thread while this one reads the rules, since both take about as long.
-    fn prepare(&self) {
-        std::thread::scope(|scope| {
-            // Without the thread, and after an error of the tracker, the next steps do it or report it.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || drop(self.toolchains()));
-            let _ = self.tracker();
-        });
-    }
-
     /// Derives the profile of a process. First cleans up after earlier commands, and returns sentences about that.
     fn derive(
         &self,

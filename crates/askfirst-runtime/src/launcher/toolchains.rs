@@ -25,6 +25,15 @@ impl SandboxLauncher {
         Arc::clone(known.get_or_insert_with(find))
     }
 
+    /// Finds the toolchains on another thread while this one reads the rules, since both take about as long.
+    pub(super) fn prepare(&self) {
+        std::thread::scope(|scope| {
+            // Without the thread, and after an error of the tracker, the next steps do it or report it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || drop(self.toolchains()));
+            let _ = self.tracker();
+        });
+    }
+
     /// Adds the toolchains to a profile. Searches again if something has changed.
     pub(super) fn with_toolchains(&self, mut derived: DerivedProfile) -> DerivedProfile {
         let mut known = self.toolchains.lock().unwrap_or_else(PoisonError::into_inner);
