@@ -98,7 +98,22 @@ impl UndoStore {
     /// Whether a state folder has a store at all.
     #[must_use]
     pub fn exists(state: &Path) -> bool {
-        store_folder(state).is_dir()
+        Self::folder(state).is_dir()
+    }
+
+    /// Returns the folder of the store in a state folder.
+    #[must_use]
+    pub fn folder(state: &Path) -> PathBuf {
+        store_folder(state)
+    }
+
+    /// Returns how many bytes the store keeps, for all folders.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub fn kept_bytes(&self) -> Result<u64, UndoError> {
+        let all = self.store.list()?;
+        Ok(all.iter().fold(0, |sum, (summary, _)| sum.saturating_add(summary.kept_bytes)))
     }
 
     /// Returns the commits in the folder, the newest first.

@@ -17,10 +17,11 @@ use crate::tools::finished::quoted;
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// Variables that a program gets on a view: git takes no locks that would count as changes, and programs do not report
-/// home, because a try to reach the network is a question.
-const VARIABLES: [(&str, &str); 6] = [
+/// Variables that a program gets on a view: git takes no locks that would count as changes, Python writes no
+/// `__pycache__`, which git ignores, and programs do not report home, because a try to reach the network is a question.
+const VARIABLES: [(&str, &str); 7] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
     ("DO_NOT_TRACK", "1"),
     ("NEXT_TELEMETRY_DISABLED", "1"),
     ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),

@@ -3,9 +3,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use askfirst::ports::Launcher;
 use askfirst::{Mode, SandboxStatus};
-use askfirst_config::{Config, Places};
-use askfirst_runtime::launcher::sandbox_status;
+use askfirst_config::{Config, PathMode, Places};
+use askfirst_runtime::launcher::{SandboxLauncher, sandbox_status};
+use askfirst_runtime::rehearsed::{UndoError, UndoStore};
 use askfirst_runtime::sandbox::{
     SYSTEM_PATHS, StartEnvironment, Toolchains, is_root, landlock_version, probe_machine,
 };
@@ -70,6 +72,14 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     }
     for (state, text) in about_toolchains(&config) {
         say("toolchain", state, text);
+    }
+    if config.main.sandbox.paths.values().any(|path| path.mode == PathMode::Rw) {
+        let (state, text) = about_rehearsals(&config);
+        say("rehearsal", state, text);
+    }
+    if UndoStore::exists(&places.state) {
+        let (state, text) = about_undo(&config, &places.state);
+        say("undo", state, text);
     }
     let ledger = ledger_path(&config, &places.state);
     let (state, text) = writable(&ledger);
@@ -159,6 +169,39 @@ fn about_sandbox(config: &Config) -> Vec<(Health, String)> {
         findings.push((Health::Weak, text.to_owned()));
     }
     findings
+}
+
+/// Reports whether commands can run on a copy of the roots first.
+fn about_rehearsals(config: &Config) -> (Health, String) {
+    match SandboxLauncher::new(config.clone()).view_obstacle() {
+        None => (Health::Good, "commands can run on a copy of the roots first".to_owned()),
+        Some(why) => {
+            (Health::Weak, format!("no command can run on a copy, so `rehearse` means `required`: {why}"))
+        }
+    }
+}
+
+/// Reports where undo keeps what commands replaced, and how much of its limit is used.
+fn about_undo(config: &Config, state: &Path) -> (Health, String) {
+    let kept = || -> Result<(usize, u64), UndoError> {
+        let store = UndoStore::open(state, Path::new("/"))?;
+        Ok((store.list()?.len(), store.kept_bytes()?))
+    };
+    let limit = in_mib(config.main.undo.size);
+    match kept() {
+        Ok((count, bytes)) => {
+            let changes = counted(count as u64, "change");
+            let folder = UndoStore::folder(state);
+            (Health::Good, format!("{changes} kept, {} of {limit}, in {}", in_mib(bytes), folder.display()))
+        }
+        Err(why) => (Health::Bad, why.to_string()),
+    }
+}
+
+/// A size in MiB, with one decimal.
+fn in_mib(bytes: u64) -> String {
+    let tenths = bytes.saturating_mul(10).div_ceil(1 << 20);
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
 }
 
 /// The maximum number of hidden paths that are reported one by one.

@@ -5,24 +5,30 @@
 
 mod hidden;
 mod next_steps;
+mod products;
+mod tracked;
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use askfirst_config::PROJECT_FILE;
+use askfirst::ports::Launcher;
+use askfirst_config::{Config, LoadOptions, PROJECT_FILE, Places, from_json};
 use askfirst_display::escape::escaped;
+use askfirst_runtime::launcher::SandboxLauncher;
+use serde_json::json;
 
 use crate::args::Common;
 use crate::commands::trust;
 use crate::exit::Exit;
 use crate::print::{err, out};
 use hidden::HiddenFolder;
+use products::Products;
 
-/// The answers to the questions. The defaults are the answers of a person who only presses Enter.
+/// The answers to the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answers {
+struct Answers {
     reads: Choice,
     writes: Choice,
     looks: Choice,
@@ -38,19 +44,18 @@ enum Choice {
     Never,
 }
 
-impl Default for Answers {
-    fn default() -> Self {
+impl Answers {
+    /// The answers of a person who only presses Enter. Changes are free where git shows them to the person.
+    fn of_enter(project: &ProjectFacts) -> Self {
         Self {
             reads: Choice::WithoutAsking,
-            writes: Choice::Asked,
+            writes: if project.is_shown_by_git { Choice::WithoutAsking } else { Choice::Asked },
             looks: Choice::WithoutAsking,
-            work: Choice::Asked,
-            network: Choice::Never,
+            work: Choice::WithoutAsking,
+            network: Choice::Asked,
         }
     }
-}
 
-impl Answers {
     /// The answers of a person who says yes to everything.
     const YES: Self = Self {
         reads: Choice::WithoutAsking,
@@ -61,53 +66,36 @@ impl Answers {
     };
 }
 
-/// The files that no tool may read.
-const NEVER_READ: [&str; 5] = [".env", ".env.*", "*.pem", "~/.ssh/**", "~/.aws/**"];
-
-/// Commands that change files in the roots. `rm` is not among them, since it cannot be undone.
-const CHANGES: [&str; 7] = ["mkdir", "touch", "cp", "mv", "sed -i", "git add", "tee"];
-
-/// A kind of project: the file that identifies it, and its common commands.
-struct ProjectKind {
-    sign: &'static str,
-    name: &'static str,
-    work: &'static [&'static str],
+/// What `init` finds out about a project.
+#[derive(Debug, Clone, Default)]
+struct ProjectFacts {
+    /// Whether `git status` shows what changes in it.
+    is_shown_by_git: bool,
+    products: Products,
+    hidden: Vec<HiddenFolder>,
 }
 
-const KINDS: [ProjectKind; 9] = [
-    ProjectKind {
-        sign: "Cargo.toml",
-        name: "Rust",
-        work: &["cargo check", "cargo build", "cargo test", "cargo clippy", "cargo fmt"],
-    },
-    ProjectKind { sign: "pnpm-lock.yaml", name: "pnpm", work: &["pnpm test", "pnpm build", "pnpm lint"] },
-    ProjectKind { sign: "yarn.lock", name: "Yarn", work: &["yarn test", "yarn build", "yarn lint"] },
-    ProjectKind {
-        sign: "package.json",
-        name: "Node",
-        work: &["npm test", "npm run build", "npm run lint", "npm run test"],
-    },
-    ProjectKind { sign: "uv.lock", name: "uv", work: &["uv run pytest"] },
-    ProjectKind {
-        sign: "pyproject.toml",
-        name: "Python",
-        work: &["pytest", "python -m pytest", "ruff check", "ruff format", "mypy"],
-    },
-    ProjectKind { sign: "go.mod", name: "Go", work: &["go build", "go test", "go vet", "go fmt"] },
-    ProjectKind { sign: "Makefile", name: "make", work: &["make test", "make check", "make build"] },
-    ProjectKind { sign: "Gemfile", name: "Ruby", work: &["bundle exec rspec", "bundle exec rake test"] },
-];
+impl ProjectFacts {
+    fn find(folder: &Path) -> Self {
+        Self {
+            is_shown_by_git: tracked::is_shown_by_git(folder),
+            products: Products::find(folder),
+            hidden: hidden::folders(folder),
+        }
+    }
+}
+
+/// The files that no tool may read.
+const NEVER_READ: [&str; 5] = [".env", ".env.*", "*.pem", "~/.ssh/**", "~/.aws/**"];
 
 /// Asks the questions, writes the config and asks for trust. With `print`, only prints the config. With `yes`, asks only
 /// for trust, and that only at a terminal.
 pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
     let folder = std::env::current_dir().context("cannot find the working directory")?;
-    let kinds: Vec<&ProjectKind> = KINDS.iter().filter(|kind| folder.join(kind.sign).is_file()).collect();
-    let git = folder.join(".git").exists();
-    let unasked = if yes { Answers::YES } else { Answers::default() };
-    let hidden = hidden::folders(&folder);
+    let project = ProjectFacts::find(&folder);
+    let unasked = if yes { Answers::YES } else { Answers::of_enter(&project) };
     if print {
-        crate::print::result(&text(unasked, &kinds, git, &hidden));
+        crate::print::result(&text(unasked, &project));
         return Ok(Exit::Done);
     }
     let file = folder.join(PROJECT_FILE);
@@ -120,7 +108,7 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
     let has_terminal = terminal.is_ok();
     let answers = match (yes, terminal) {
         (true, _) => Some(unasked),
-        (false, Ok(tty)) => ask(&mut SetupTerminal::new(tty)?, &folder, &kinds)?,
+        (false, Ok(tty)) => ask(&mut SetupTerminal::new(tty)?, &folder, &project)?,
         (false, Err(_)) => {
             err("error: no terminal to ask on");
             err("hint: use --yes to answer every question with yes, or --print to print the default config");
@@ -136,7 +124,7 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
         .create_new(true)
         .open(&file)
         .with_context(|| format!("cannot write `{}`", file.display()))?;
-    written.write_all(text(answers, &kinds, git, &hidden).as_bytes())?;
+    written.write_all(text(answers, &project).as_bytes())?;
     written.sync_all()?;
     out(&format!("written: {}", file.display()));
     let exit = if has_terminal {
@@ -145,8 +133,36 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
         out("not trusted: no terminal to ask on; until you trust it, it can only make things stricter");
         Exit::Done
     };
-    next_steps::print(&folder, has_terminal && exit == Exit::Done, &hidden);
+    if answers.offers_commands() {
+        out("");
+        out(RUNS_AS_YOU);
+        out("`askfirst undo` restores what the last command replaced.");
+        if let Some(why) = rehearsal_obstacle(&folder) {
+            out(&format!(
+                "note: no command can run on a copy here, so askfirst asks before it runs one: {why}"
+            ));
+        }
+        out("");
+    }
+    next_steps::print(&folder, has_terminal && exit == Exit::Done, &project.hidden);
     Ok(exit)
+}
+
+/// What a person must know about files that an agent may change.
+const RUNS_AS_YOU: &str =
+    "Code that the agent writes here runs as you when you run it. `askfirst review` lists it.";
+
+/// Reads a config with this section `sandbox`, as the project's own.
+fn with_sandbox(project: &Path, sandbox: &serde_json::Value) -> Option<Config> {
+    let options = LoadOptions { explicit: None, folder: project.to_owned(), places: Places::from_env() };
+    // With an error in the managed config, no config can be used, and the next command reports it.
+    from_json(&json!({ "version": 1, "sandbox": sandbox }), &options).ok()
+}
+
+/// Returns why no command can run on a copy of the project, or `None` if it can.
+fn rehearsal_obstacle(project: &Path) -> Option<std::sync::Arc<str>> {
+    let sandbox = json!({ "paths": { "project": { "root": ".", "mode": "rw" } } });
+    SandboxLauncher::new(with_sandbox(project, &sandbox)?).view_obstacle()
 }
 
 /// A terminal where a person answers questions line by line.
@@ -188,22 +204,27 @@ impl SetupTerminal {
     }
 }
 
-fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyhow::Result<Option<Answers>> {
+fn ask(desk: &mut SetupTerminal, folder: &Path, project: &ProjectFacts) -> anyhow::Result<Option<Answers>> {
     use Choice::{Asked, Never, WithoutAsking};
     desk.say(&format!(
         "A config for {}. Press Enter for the first answer; you can change everything later.",
         folder.display()
     ))?;
-    let mut answers = Answers::default();
+    let mut answers = Answers::of_enter(project);
     let choices = [("yes", WithoutAsking), ("ask", Asked)];
     let Some(reads) = desk.choose("May the agent read files below this folder without asking?", &choices)?
     else {
         return Ok(None);
     };
     answers.reads = reads;
-    let choices = [("ask", Asked), ("yes", WithoutAsking), ("never", Never)];
-    let question =
-        "May it change them? (commands too: mkdir, touch, cp, mv, sed -i, git add, > file; not rm)";
+    let (question, choices) = if project.is_shown_by_git {
+        let question = "May it change them without asking? (askfirst always asks about programs, scripts, build \
+                        settings, and files that git ignores)";
+        (question, [("yes", WithoutAsking), ("ask", Asked), ("never", Never)])
+    } else {
+        let question = "May it change them without asking? (git does not show you changes here)";
+        (question, [("ask", Asked), ("yes", WithoutAsking), ("never", Never)])
+    };
     let Some(writes) = desk.choose(question, &choices)? else { return Ok(None) };
     answers.writes = writes;
     let choices = [("yes", WithoutAsking), ("ask", Asked), ("never", Never)];
@@ -211,18 +232,15 @@ fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyho
         "May it run commands that only read (ls, grep, git log) without asking? (never: no commands at all)";
     let Some(looks) = desk.choose(question, &choices)? else { return Ok(None) };
     answers.looks = looks;
-    if looks == Never {
+    if !answers.offers_commands() {
         return Ok(Some(answers));
     }
-    if !kinds.is_empty() {
-        let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-        let question = format!("May it build and test ({}) without asking?", names.join(", "));
-        let Some(work) = desk.choose(&question, &[("ask", Asked), ("yes", WithoutAsking)])? else {
-            return Ok(None);
-        };
-        answers.work = work;
-    }
-    let choices = [("no", Never), ("yes", WithoutAsking)];
+    let choices = [("yes", WithoutAsking), ("ask", Asked)];
+    let question =
+        "May it run other commands on a copy first? (askfirst then asks only about changes that need it)";
+    let Some(work) = desk.choose(question, &choices)? else { return Ok(None) };
+    answers.work = work;
+    let choices = [("ask", Asked), ("no", Never), ("yes", WithoutAsking)];
     let Some(network) = desk.choose("May its commands reach the network?", &choices)? else {
         return Ok(None);
     };
@@ -230,8 +248,14 @@ fn ask(desk: &mut SetupTerminal, folder: &Path, kinds: &[&ProjectKind]) -> anyho
     Ok(Some(answers))
 }
 
+impl Answers {
+    fn offers_commands(self) -> bool {
+        self.looks != Choice::Never
+    }
+}
+
 /// Returns the text of the config.
-fn text(answers: Answers, kinds: &[&ProjectKind], git: bool, hidden: &[HiddenFolder]) -> String {
+fn text(answers: Answers, project: &ProjectFacts) -> String {
     let approval = |choice: Choice| match choice {
         Choice::WithoutAsking => "none",
         Choice::Asked | Choice::Never => "required",
@@ -239,7 +263,8 @@ fn text(answers: Answers, kinds: &[&ProjectKind], git: bool, hidden: &[HiddenFol
     let mode = if answers.writes == Choice::Never { "ro" } else { "rw" };
     let mut text = format!(
         "# The policy for agents in this folder. `askfirst explain` shows why a call is allowed, asked about or denied.
-# Values: none (runs without asking), required (asks), once_per_session, human (asks every time), deny.
+# Values: none (runs without asking), rehearse (a command runs on a copy, and its changes decide), required (asks),
+# once_per_session, human (asks every time), deny.
 version: 1
 default_approval: required    # for tools without a rule below
 
@@ -249,57 +274,67 @@ sandbox:
     project:
       root: .
       mode: {mode}                # ro: read only
-      approval: {{ read: {}, write: {} }}
-  never_read: [{}]
+"
+    );
+    if answers.writes == Choice::WithoutAsking {
+        text.push_str(
+            "      # askfirst asks anyway about programs, scripts, build settings, and files that git ignores.\n",
+        );
+    }
+    text.push_str(&format!(
+        "      approval: {{ read: {}, write: {} }}\n",
+        approval(answers.reads),
+        approval(answers.writes)
+    ));
+    let Products { kinds, folders } = &project.products;
+    if answers.writes != Choice::Never && !folders.is_empty() {
+        text.push_str(&format!(
+            "      # Build output ({}). Commands write it directly, and undo does not cover it.\n      products: [{}]\n",
+            kinds.join(", "),
+            folders.join(", ")
+        ));
+    }
+    text.push_str(&format!(
+        "  never_read: [{}]
   # Built in: git hooks, shell profiles, editor config, agent config and this file are never written.
   toolchains: auto            # programs on your PATH can start in the sandbox; `askfirst doctor` lists their folders
 ",
-        approval(answers.reads),
-        approval(answers.writes),
         NEVER_READ.map(|name| format!("\"{name}\"")).join(", "),
-    );
-    for HiddenFolder { name, reason, line } in hidden {
+    ));
+    for HiddenFolder { name, reason, line } in &project.hidden {
         text.push_str(&format!(
             "  # Programs in {name} do not start in the sandbox: {reason}. To show it, replace `toolchains: auto` with:\n"
         ));
         text.push_str(&format!("  # {line}\n"));
     }
-    if answers.looks == Choice::Never {
+    if !answers.offers_commands() {
         text.push_str("\n# Without a `shell:` section, askfirst offers no commands.\n");
         return text;
     }
+    let (default, about_default) = match answers.work {
+        Choice::WithoutAsking => {
+            ("rehearse", "    # Commands run on a copy first. Where that does not work, askfirst asks.\n")
+        }
+        Choice::Asked | Choice::Never => ("required", ""),
+    };
+    let (network, about_network) = match answers.network {
+        Choice::WithoutAsking => ("none", "commands may use the network"),
+        Choice::Asked => ("required", "asks before a command gets the network"),
+        Choice::Never => ("deny", "no command gets the network"),
+    };
     text.push_str(&format!(
         "
 shell:
-  default: {{ approval: required }}
-  known_read_only: {:<12}# commands proven to only read allowed files
-  network: {}
+{}  default: {{ approval: {default} }}
+  known_read_only: {:<11}# commands proven to only read allowed files
+  network: {network:<19}# {about_network}
   rules:                      # checked in order; a deny always wins
     - {{ pattern: \"sudo\", approval: deny }}
+    - {{ pattern: \"git push\", approval: required, risk: high }}
 ",
+        about_default.strip_prefix("  ").unwrap_or_default(),
         approval(answers.looks),
-        answers.network == Choice::WithoutAsking,
     ));
-    if git {
-        text.push_str("    - { pattern: \"git push\", approval: required, risk: high }\n");
-        text.push_str(
-            "    - { pattern: \"git commit\", approval: required, description: \"Create a commit\" }\n",
-        );
-    }
-    text.push_str("    - { pattern: \"rm\", approval: required, risk: high }\n");
-    if answers.writes == Choice::WithoutAsking {
-        text.push_str("    # Changes in the roots. `tee` also covers `> file`.\n");
-        for pattern in CHANGES.iter().filter(|pattern| git || !pattern.starts_with("git")) {
-            text.push_str(&format!("    - {{ pattern: \"{pattern}\", approval: none }}\n"));
-        }
-    }
-    for kind in kinds {
-        text.push_str(&format!("    # {}\n", kind.name));
-        for pattern in kind.work {
-            let approval = approval(answers.work);
-            text.push_str(&format!("    - {{ pattern: \"{pattern}\", approval: {approval} }}\n"));
-        }
-    }
     text
 }
 

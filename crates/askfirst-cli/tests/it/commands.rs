@@ -54,11 +54,13 @@ impl Place {
             .env("XDG_CONFIG_HOME", self.path().join("config"));
     }
 
-    /// Builds a command that runs as on a machine without namespaces.
+    /// Builds a command that runs as on a machine without namespaces, and without a terminal.
     pub(crate) fn without_namespaces(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("unshare");
+        let mut command = Command::new("setsid");
         let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-        command.args(["-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")]).args(args);
+        command
+            .args(["--wait", "unshare", "-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")])
+            .args(args);
         command.current_dir(self.path()).stdin(Stdio::null());
         self.alone(&mut command);
         command
@@ -80,7 +82,7 @@ impl Place {
     }
 }
 
-fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {
+pub(crate) fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

@@ -1,29 +1,49 @@
 //! Tests of `init` without a terminal: the config with every yes, and the next steps.
 
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::commands::Place;
+use crate::commands::{Place, feed, told};
 
-/// Creates a folder of a Python project with a file.
-fn project() -> Place {
-    let place = Place::new("version: 1");
-    fs::remove_file(place.path().join("c.yaml")).unwrap();
+/// The folder of a Python project with a file, beside the folders of the user's own config and state.
+struct PythonProject(Place);
+
+fn project() -> PythonProject {
+    let project = PythonProject(Place::new("version: 1"));
+    fs::create_dir(project.path()).unwrap();
     for (name, text) in [("pyproject.toml", ""), ("a", "x"), ("b", "y")] {
-        fs::write(place.path().join(name), text).unwrap();
+        fs::write(project.path().join(name), text).unwrap();
     }
-    let made = std::process::Command::new("git").args(["init", "-q"]).arg(place.path()).status();
+    let made = Command::new("git").args(["init", "-q"]).arg(project.path()).status();
     assert!(made.unwrap().success());
-    place
+    project
+}
+
+impl PythonProject {
+    fn path(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.0.command(args);
+        command.current_dir(self.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        told(self.command(args).output().unwrap())
+    }
 }
 
 /// Returns the verdict of `decide` for each command, under the config of the folder.
-fn verdicts(place: &Place, trusted: bool, commands: &[&str]) -> Vec<String> {
+fn verdicts(place: &PythonProject, trusted: bool, commands: &[&str]) -> Vec<String> {
     let call = |command: &&str| json!({"tool": "shell", "args": {"command": command}}).to_string();
     let input: Vec<String> = commands.iter().map(call).collect();
     let flags: &[&str] = if trusted { &["--config", "askfirst.yaml"] } else { &[] };
-    let (code, out, err) = place.feed(&[&["decide"], flags].concat(), input.join("\n").as_bytes());
+    let (code, out, err) = feed(place.command(&[&["decide"], flags].concat()), input.join("\n").as_bytes());
     assert_eq!(code, 0, "{err}");
     let verdict = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -55,34 +75,81 @@ fn init_yes_writes_every_yes_and_trusts_nothing() {
 }
 
 #[test]
-fn every_yes_covers_changes_of_files_but_not_rm() {
+fn every_yes_rehearses_commands_that_change_files() {
     let place = project();
     assert_eq!(place.run(&["init", "--yes"]).0, 0);
-    let allowed = [
+    let rehearsed = [
         "mkdir -p x/y",
-        "touch c",
         "mv a c",
-        "cp -r a b x",
         "sed -i s/x/y/ a",
-        "cat a b > c",
         "echo x >> c",
-        "cat > c <<'E'\nx\nE",
+        "rm c",
         "git add -A",
-        "python -m pytest -q",
+        "git commit -m x",
         "python3 -m pytest -q",
-        "CI=1 FORCE_COLOR=1 python3 -m pytest -q > log 2>&1",
+        "make",
     ];
-    assert_eq!(verdicts(&place, true, &allowed), ["allow"; 12]);
-    let asked = ["rm c", "mv a ../c", "git push", "git commit -m x", "echo x > AGENTS.md", "cp a .git/x"];
-    assert_eq!(verdicts(&place, true, &asked), ["ask"; 6]);
-    let denied =
-        ["cp a askfirst.yaml", "echo x > .git/hooks/pre-commit", "sed -i s/x/y/ .envrc", "mv a .env"];
-    assert_eq!(verdicts(&place, true, &denied), ["deny"; 4]);
-    // The default answers change nothing without asking.
+    assert_eq!(verdicts(&place, true, &rehearsed), ["rehearse"; 9]);
+    assert_eq!(verdicts(&place, true, &["ls", "cat a | wc -l", "git status"]), ["allow"; 3]);
+    assert_eq!(verdicts(&place, true, &["git push", "make && git push"]), ["ask"; 2]);
+    assert_eq!(verdicts(&place, true, &["sudo ls", "cat .env"]), ["deny"; 2]);
+    // The answers of Enter differ only in the network.
     fs::remove_file(place.path().join("askfirst.yaml")).unwrap();
     let (_, printed, _) = place.run(&["init", "--print"]);
     fs::write(place.path().join("askfirst.yaml"), printed).unwrap();
-    assert_eq!(verdicts(&place, true, &allowed), ["ask"; 12]);
+    assert_eq!(verdicts(&place, true, &rehearsed), ["rehearse"; 9]);
+    assert_eq!(verdicts(&place, true, &["curl https://example.com"]), ["ask"]);
+}
+
+#[test]
+fn untracked_build_folders_become_products() {
+    let place = project();
+    fs::create_dir(place.path().join("build")).unwrap();
+    fs::write(place.path().join("build/own.py"), "").unwrap();
+    let products = || {
+        let (_, printed, _) = place.run(&["init", "--print"]);
+        printed.lines().find(|line| line.contains("products: [")).unwrap().trim().to_owned()
+    };
+    let general = "products: [.pytest_cache, .mypy_cache, .ruff_cache, dist]";
+    assert_eq!(products(), general, "git tracks nothing yet");
+    let add = |name: &str| {
+        let added = Command::new("git").args(["add", name]).current_dir(place.path()).status();
+        assert!(added.unwrap().success());
+    };
+    add("pyproject.toml");
+    assert_eq!(products(), "products: [.pytest_cache, .mypy_cache, .ruff_cache, build, dist]");
+    add("build");
+    assert_eq!(products(), general, "a tracked folder is never a product");
+}
+
+#[test]
+fn init_says_why_commands_cannot_be_rehearsed() {
+    let place = project();
+    let run = |words: &[&str]| {
+        let output = place.0.without_namespaces(words).current_dir(place.path()).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, out) = run(&["init", "--yes"]);
+    assert_eq!(code, 0, "{out}");
+    let why =
+        "no command can run on a copy here, so askfirst asks before it runs one: the sandbox does not work";
+    assert!(out.contains(why), "{out}");
+    let config = fs::read_to_string(place.path().join("askfirst.yaml")).unwrap();
+    assert!(config.contains("default: { approval: rehearse }"), "the same config as elsewhere: {config}");
+    let (_, out) = run(&["doctor", "--config", "askfirst.yaml"]);
+    assert!(
+        out.contains("no command can run on a copy, so `rehearse` means `required`: the sandbox"),
+        "{out}"
+    );
+}
+
+#[test]
+fn init_says_how_to_review_and_undo_what_the_agent_writes() {
+    let place = project();
+    let (_, out, _) = place.run(&["init", "--yes"]);
+    let wanted = "Code that the agent writes here runs as you when you run it. `askfirst review` lists it.\n\
+                  `askfirst undo` restores what the last command replaced.\n\nnext steps:\n";
+    assert!(out.contains(wanted), "{out}");
 }
 
 #[test]
@@ -121,7 +188,7 @@ fn init_ends_with_the_steps_for_each_installed_agent() {
 fn init_offers_the_line_for_each_hidden_folder() {
     use std::os::unix::fs::PermissionsExt;
     let place = project();
-    let home = place.path().join("home");
+    let home = place.0.path().join("home");
     let names = ["bin", "open", "wide\n  x y", ""];
     for (name, mode) in names.into_iter().zip([0o755, 0o777, 0o777]) {
         let folder = home.join(name);
@@ -131,8 +198,7 @@ fn init_offers_the_line_for_each_hidden_folder() {
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     }
     // No folder on `PATH` contains the project.
-    let work = place.path().join("project");
-    fs::create_dir(&work).unwrap();
+    let work = place.path();
     let entries = names.map(|name| home.join(name)).into_iter().chain(["/usr/bin".into()]);
     let path = std::env::join_paths(entries).unwrap();
     let run = |words: &[&str]| {

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use askfirst_config::{LoadOptions, Places, from_json};
 use askfirst_display::escape::escaped_line;
 use askfirst_runtime::sandbox::{StartEnvironment, Toolchains};
 use serde_json::json;
 
-use super::NEVER_READ;
+use super::{NEVER_READ, with_sandbox};
 
 /// How many folders are listed. `askfirst doctor` lists the others.
 const MAX: usize = 8;
@@ -27,11 +26,7 @@ pub struct HiddenFolder {
 pub fn folders(project: &Path) -> Vec<HiddenFolder> {
     let start = StartEnvironment::read();
     let sandbox = json!({ "paths": { "project": { "root": "." } }, "never_read": NEVER_READ });
-    let options = LoadOptions { explicit: None, folder: project.to_owned(), places: Places::from_env() };
-    // With an error in the managed config, no config can be used, and the next command reports it.
-    let Ok(config) = from_json(&json!({ "version": 1, "sandbox": sandbox }), &options) else {
-        return Vec::new();
-    };
+    let Some(config) = with_sandbox(project, &sandbox) else { return Vec::new() };
     let found = Toolchains::find(&config, &start);
     let entries = found.hidden().filter(|(path, _)| start.path.iter().any(|entry| entry == path));
     let folders = entries.filter_map(|(path, reason)| {
