@@ -1,5 +1,6 @@
 //! The changes of one run, held back until a permit commits them.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst::ports::{CommitFailed, HeldChanges};
@@ -19,6 +20,7 @@ pub(crate) struct HeldRun {
     asks_about_removals: bool,
     undo_obstacle: Option<Arc<str>>,
     roots: Arc<Roots>,
+    products: Vec<PathBuf>,
     store: ChangeStore,
     views: Mutex<Option<Vec<CollectedView>>>,
 }
@@ -36,6 +38,7 @@ impl HeldRun {
             asks_about_removals: rehearsals.asks_about_removals(),
             undo_obstacle: rehearsals.undo_obstacle(&views),
             roots: Arc::clone(&rehearsals.roots),
+            products: rehearsals.products().collect(),
             store: rehearsals.store.clone(),
             views: Mutex::new(Some(views)),
         }
@@ -58,7 +61,12 @@ impl HeldChanges for HeldRun {
 
     fn present(&self) -> ApprovalPresentation {
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        question::present(&self.effects, views.as_deref().unwrap_or_default(), &RootView::new(&self.roots))
+        question::present(
+            &self.effects,
+            views.as_deref().unwrap_or_default(),
+            &RootView::new(&self.roots),
+            &self.products,
+        )
     }
 
     fn commit(&self, permit: RecordedCommitPermit) -> Result<Vec<CommitRecord>, CommitFailed> {

@@ -1,13 +1,14 @@
 //! The question about the effects of a call: the headline, the list of changes and the diffs.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use askfirst::{
     Action, ApprovalPresentation, ApprovalRequest, ChangedPath, Effects, EffectsJudgement, EffectsVerdict,
-    Fact, PathChange, PathLevel, PresentationKind, Risk,
+    Fact, PathChange, PathLevel, PresentationKind, RequestSubject,
 };
 use askfirst_changes::{Change, ObjectKind};
 use askfirst_display::diff::unified;
@@ -54,7 +55,12 @@ pub fn request(
     request.facts.push(Fact::new("why", why));
     request.facts.push(Fact::new("command", command));
     request.facts.extend(effects.facts.iter().map(|fact| Fact::new("run", format!("it {}", fact.text()))));
-    request.risk = Risk::Low;
+    let is_shown = |change: &ChangedPath| change.level != PathLevel::Ordinary;
+    request.subject = match runs_again {
+        true => RequestSubject::RunAgain,
+        false if effects.changes.iter().any(is_shown) => RequestSubject::ShownChanges,
+        false => RequestSubject::Changes,
+    };
     if matches!(judgement.verdict(), EffectsVerdict::Ask | EffectsVerdict::AskToRunAgain) {
         request.presentation = Some(present());
     }
@@ -88,65 +94,76 @@ pub fn counts(effects: &Effects) -> String {
     if words.is_empty() { "no changes".to_owned() } else { words.join(", ") }
 }
 
-/// Shows the changes: one row for each path, then the diff of each text file.
+/// Shows the changes: one row for each path, then the diff of each text file. Build output gets one row for its folder.
 pub(crate) fn present(
     effects: &Effects,
     views: &[CollectedView],
     ground: &RootView<'_>,
+    products: &[PathBuf],
 ) -> ApprovalPresentation {
-    let mut list = String::new();
-    let mut diffs = String::new();
-    let mut rows: Vec<(&ChangedPath, Option<(&CollectedView, &Change)>)> = Vec::new();
-    for changed in &effects.changes {
-        let change = views.iter().find_map(|view| {
-            let is =
-                |change: &&Change| label(&view.path.join(change.path()), ground.folder()) == changed.path;
-            Some((view, view.changes.changes().find(is)?))
+    let changes: HashMap<String, (&CollectedView, &Change)> = views
+        .iter()
+        .flat_map(|view| view.changes.changes().map(move |change| (view, change)))
+        .map(|(view, change)| (label(&view.path.join(change.path()), ground.folder()), (view, change)))
+        .collect();
+    let mut rows: Vec<&ChangedPath> = effects.changes.iter().collect();
+    rows.sort_by_key(|changed| (changed.level == PathLevel::Ordinary, changed.change, &changed.path));
+    let (mut list, mut diffs) = (String::new(), String::new());
+    let mut built: BTreeMap<String, usize> = BTreeMap::new();
+    for changed in rows {
+        let change = changes.get(&changed.path);
+        let product = change.and_then(|(view, change)| {
+            let path = view.path.join(change.path());
+            products.iter().find(|product| path.starts_with(product))
         });
-        rows.push((changed, change));
-    }
-    rows.sort_by_key(|(changed, _)| {
-        (changed.level == PathLevel::Ordinary, changed.change, changed.path.clone())
-    });
-    for (changed, change) in rows {
-        let word = match changed.change {
-            PathChange::Added => "added",
-            PathChange::Changed => "changed",
-            PathChange::Attributes => "touched",
-            PathChange::Removed => "removed",
-        };
-        let mut about = change.map(|(_, change)| describe(change)).unwrap_or_default();
-        if let Some((view, change)) = change
-            && let Some(diff) = diff(view, change, &changed.path, MAX_TEXT.saturating_sub(diffs.len()))
-        {
-            match diff {
-                Ok(diff) => {
-                    let is = |sign: char| {
-                        let header = format!("{sign}{sign}{sign} ");
-                        diff.lines()
-                            .filter(|line| line.starts_with(sign) && !line.starts_with(&header))
-                            .count()
-                    };
-                    about = format!("+{} −{}", is('+'), is('-'));
-                    diffs.push_str(&diff);
-                }
-                Err(why) => about = format!("{about}  ({why})"),
-            }
+        if let Some(product) = product.filter(|_| changed.level == PathLevel::Ordinary) {
+            *built.entry(label(product, ground.folder())).or_default() += 1;
+            continue;
         }
+        let about = change.map(|(view, change)| {
+            let left = MAX_TEXT.saturating_sub(diffs.len());
+            match diff(view, change, &changed.path, left) {
+                None => describe(change),
+                Some(Err(why)) => format!("{} ({why})", describe(change)),
+                Some(Ok(diff)) => {
+                    let counts = format!("+{} −{}", lines_with(&diff, '+'), lines_with(&diff, '-'));
+                    diffs.push_str(&diff);
+                    counts
+                }
+            }
+        });
+        let about = about.unwrap_or_default();
         let reason = match &changed.level {
             PathLevel::Ordinary => String::new(),
             PathLevel::Shown(why) | PathLevel::Never(why) => format!("  ▲ {why}"),
         };
-        let _ = writeln!(list, "{word:<8} {:<32} {about}{reason}", changed.path);
+        let _ = writeln!(list, "{}  {}  {about}{reason}", word(changed.change), changed.path);
+    }
+    for (folder, count) in built {
+        let _ = writeln!(list, "built  {folder}  {count} {}", if count == 1 { "path" } else { "paths" });
     }
     for fact in &effects.facts {
-        let _ = writeln!(list, "{:<8} {}", "it", fact.text());
+        let _ = writeln!(list, "it {}", fact.text());
     }
-    let kind = if diffs.is_empty() { PresentationKind::Text } else { PresentationKind::Diff };
-    if !diffs.is_empty() {
-        list.push('\n');
+    if diffs.is_empty() {
+        return ApprovalPresentation::new(PresentationKind::Text, list);
     }
-    ApprovalPresentation::new(kind, format!("{list}{diffs}"))
+    ApprovalPresentation::new(PresentationKind::Diff, format!("{list}\n{diffs}"))
+}
+
+fn word(change: PathChange) -> &'static str {
+    match change {
+        PathChange::Added => "added",
+        PathChange::Changed => "changed",
+        PathChange::Attributes => "touched",
+        PathChange::Removed => "removed",
+    }
+}
+
+/// Counts the lines of a diff that begin with a sign.
+fn lines_with(diff: &str, sign: char) -> usize {
+    let header = format!("{sign}{sign}{sign} ");
+    diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(&header)).count()
 }
 
 /// What an object is, in a few words.

@@ -144,7 +144,7 @@ impl Rehearsals {
     }
 
     /// Returns the folders of build output.
-    fn products(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn products(&self) -> impl Iterator<Item = PathBuf> {
         let paths = self.config.main.sandbox.paths.values();
         paths.flat_map(|path| path.products.iter().map(|product| path.root.join(product)))
     }
