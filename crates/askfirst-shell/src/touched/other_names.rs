@@ -219,9 +219,10 @@ impl Looker<'_> {
                 } else if self.reach.is_never_read_below(&place) {
                     self.ask(format!("`{}` contains files that are never read", place.text));
                 }
-                // A name of nothing may be no path at all.
+                // `/api/users` is no path of a machine without `/api`.
+                let top: PathBuf = place.plain.iter().take(2).collect();
                 let rehearsed = self.reach.unclear.get() < Approval::Required;
-                if rehearsed && !there && !self.reach.is_never_read(&place) {
+                if rehearsed && text.starts_with('/') && !self.world.exists(&top) {
                     self.only_guessed(before);
                 }
                 let written = self.reach.look(&place, Touch::Write);
