@@ -10,6 +10,7 @@ use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
+use askfirst_runtime::undo::UndoStore;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
@@ -28,6 +29,7 @@ struct DemoStep {
 fn script() -> Vec<DemoStep> {
     let one = |says, tool, args| DemoStep { says, calls: vec![(tool, args)] };
     let shell = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "notes"}));
+    let script = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "app"}));
     vec![
         one("Let me see which notes there are.", "list_files", json!({"path": "notes:"})),
         shell("A command that only reads. It runs without asking.", "grep -c . plan.md | head -3"),
@@ -53,6 +55,14 @@ fn script() -> Vec<DemoStep> {
         shell(
             "A riskier command: you see every program. Press `r` to refuse with a reason.",
             "ls *.md | wc -l && rm -rf old",
+        ),
+        script(
+            "A script. It runs on a copy first. Its changes need no approval, so they are kept.",
+            "sh greet.sh",
+        ),
+        script(
+            "This script edits a file that can run programs. You see what it changed before it counts.",
+            "sh build.sh",
         ),
         shell("The config denies this command, even inside another one.", "env -S 'sudo ls'"),
         one("A file outside every folder that I may use.", "read_file", json!({"path": "secret.txt"})),
@@ -81,11 +91,12 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let front_end = FrontEnd { name: "demo", withheld: &[Choice::Always] };
     let session = open(&front_end, Session::builder(config), common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
+    let mut undo = LastCommit::of(&scratch.0);
     for step in script() {
         if session.tools.controller().is_stopped() {
             break;
         }
-        exit = exit.max(play(&session, &step));
+        exit = exit.max(play(&session, &step, &mut undo));
     }
     out("");
     out("Decisions and results, from the audit log:");
@@ -99,7 +110,32 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn play(session: &Session, step: &DemoStep) -> Exit {
+/// The newest change that could be undone.
+struct LastCommit<'a> {
+    folder: &'a Path,
+    /// The user's own state folder, where every session keeps what undo needs.
+    state: PathBuf,
+    id: Option<String>,
+}
+
+impl<'a> LastCommit<'a> {
+    fn of(folder: &'a Path) -> Self {
+        Self { folder, state: Places::from_env().state, id: None }
+    }
+
+    /// Returns the id of the newest change, if there is a new one since the last time.
+    fn next(&mut self) -> Option<&str> {
+        if !UndoStore::exists(&self.state) {
+            return None;
+        }
+        let last = UndoStore::open(&self.state, self.folder).and_then(|store| store.last()).ok()?;
+        let is_new = self.id.as_ref() != Some(&last.id);
+        let id = self.id.insert(last.id);
+        is_new.then_some(id.as_str())
+    }
+}
+
+fn play(session: &Session, step: &DemoStep, commits: &mut LastCommit<'_>) -> Exit {
     out("");
     print_wrapped("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };
@@ -113,6 +149,9 @@ fn play(session: &Session, step: &DemoStep) -> Exit {
     let mut exit = Exit::Done;
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
         exit = exit.max(print_outcome(tool, outcome));
+    }
+    if let Some(id) = commits.next() {
+        out(&format!("           `askfirst undo {id}` would undo it"));
     }
     exit
 }
@@ -154,6 +193,11 @@ impl Scratch {
         std::fs::create_dir_all(scratch.0.join("notes/old"))?;
         write("notes/plan.md", "# Plan\n\nAsk first, then act.\n")?;
         write("notes/old/list.md", "- milk\n- bread\n")?;
+        std::fs::create_dir(scratch.0.join("app"))?;
+        write("app/greeting.txt", "Hello\n")?;
+        write("app/package.json", "{\n  \"name\": \"greeter\",\n  \"scripts\": {}\n}\n")?;
+        write("app/greet.sh", "sed -i s/Hello/Welcome/ greeting.txt && cat greeting.txt\n")?;
+        write("app/build.sh", "sed -i 's/{}/{ \"postinstall\": \"sh hello.sh\" }/' package.json\n")?;
         write("secret.txt", "no one should read this\n")?;
         write("askfirst.yaml", CONFIG)?;
         Ok(scratch)

@@ -12,6 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::commands::Place;
 
 mod always;
+mod rehearsal;
 mod signals;
 mod stories;
 mod together;
