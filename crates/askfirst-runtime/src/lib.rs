@@ -29,7 +29,6 @@ pub mod pipeline;
 pub mod project;
 pub mod random;
 mod recording;
-mod rehearsal;
 pub mod session;
 pub mod sessions;
 mod settle;
@@ -37,6 +36,7 @@ mod settle;
 mod skip;
 pub mod tools;
 pub mod toolset;
+mod views;
 pub mod watch;
 
 pub use askfirst_config as config;
@@ -46,7 +46,7 @@ pub use askfirst_files::fold_text;
 pub use askfirst_profile as sandbox;
 #[doc(hidden)]
 pub use askfirst_profile as walls;
-pub use askfirst_rehearsal as rehearsed;
+pub use askfirst_rehearsal as rehearsal;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
 pub use session::Session;

@@ -10,7 +10,7 @@ use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
-use askfirst_runtime::undo::UndoStore;
+use askfirst_runtime::rehearsal::UndoStore;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};

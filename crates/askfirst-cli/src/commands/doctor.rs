@@ -7,7 +7,7 @@ use askfirst::ports::Launcher;
 use askfirst::{Mode, SandboxStatus};
 use askfirst_config::{Config, PathMode, Places};
 use askfirst_runtime::launcher::{SandboxLauncher, sandbox_status};
-use askfirst_runtime::rehearsed::{UndoError, UndoStore};
+use askfirst_runtime::rehearsal::{UndoError, UndoStore};
 use askfirst_runtime::sandbox::{
     SYSTEM_PATHS, StartEnvironment, Toolchains, is_root, landlock_version, probe_machine,
 };

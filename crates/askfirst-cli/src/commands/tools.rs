@@ -51,16 +51,19 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
     };
     let names = tools.iter().map(|tool| width(&tool.tool)).max().unwrap_or_default().min(WIDEST);
     let reasons = tools.iter().map(|tool| width(&why(tool))).max().unwrap_or_default().min(WIDEST);
+    let verdict = |tool: &ListedTool| match tool.verdict {
+        Some(Verdict::Allow) => "runs",
+        Some(Verdict::Rehearse) => "rehearsed",
+        Some(Verdict::Ask) => "asks",
+        Some(Verdict::Deny) => "denied",
+        None => "depends",
+    };
+    let width_of_verdicts = tools.iter().map(|tool| verdict(tool).len()).max().unwrap_or_default().max(7);
     for tool in &tools {
-        let verdict = match tool.verdict {
-            Some(Verdict::Allow) => "runs",
-            Some(Verdict::Rehearse) => "rehearsed",
-            Some(Verdict::Ask) => "asks",
-            Some(Verdict::Deny) => "denied",
-            None => "depends",
-        };
+        let verdict = verdict(tool);
         let ListedTool { tool: name, description, .. } = tool;
-        out(format!("{verdict:<9}  {name:<names$}  {:<reasons$}  {description}", why(tool)).trim_end());
+        out(format!("{verdict:<width_of_verdicts$}  {name:<names$}  {:<reasons$}  {description}", why(tool))
+            .trim_end());
     }
     match tools.iter().any(|tool| tool.verdict.is_none()) {
         _ if tools.is_empty() => out(no_tools(&catalog.config)),

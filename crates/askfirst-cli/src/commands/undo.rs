@@ -7,7 +7,7 @@ use askfirst::record::{CommitRecord, Record};
 use askfirst_config::Places;
 use askfirst_display::visible_line;
 use askfirst_runtime::ledger::rfc3339;
-use askfirst_runtime::rehearsed::{UndoEntry, UndoPath, UndoStore};
+use askfirst_runtime::rehearsal::{UndoEntry, UndoPath, UndoStore};
 use serde_json::{Value, json};
 
 use crate::args::Common;

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use super::jobs::Jobs;
 use super::wish::{CommandForm, ShellArguments, Wait};
 use crate::blocking::offload;
-use crate::rehearsal;
 use crate::tools::finished::result_of;
+use crate::views;
 
 /// Variables that a shell acts on before it runs a command. askfirst never passes them on.
 const NEVER_PASSED: [&str; 9] =
@@ -137,7 +137,7 @@ async fn on_view(
     command: &str,
     invocation: &Invocation,
 ) -> Result<Value, ToolError> {
-    let basis = rehearsal::basis(launch.access);
+    let basis = views::basis(launch.access);
     let no_thread = || ToolError::Failed("cannot start a thread for this call".to_owned());
     for _ in 0..MAX_RUNS {
         let (runner, job) = (Arc::clone(launcher), launch.clone());
