@@ -210,6 +210,7 @@ impl Offers {
             Choice::No if alone => (Some(no), "no".to_owned()),
             Choice::No => (Some("none"), "no to all listed".to_owned()),
             Choice::View => (None, "view all".to_owned()),
+            Choice::Reason if all(keeps) => (Some("discard, because…"), "no, with a reason".to_owned()),
             Choice::Reason => (Some("no, because…"), "no, with a reason".to_owned()),
             Choice::Edit => (None, "edit the arguments".to_owned()),
             Choice::Facts => (Some("more"), "more keys, and details".to_owned()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::{Approval, ChangedPath, Digest, Effects, PathChange, PathLevel, RunFact};
@@ -78,6 +78,12 @@ impl PathClassifier<'_> {
             };
         }
         let special = change.special();
+        let gives_privileges = |special: &&SpecialProperty| {
+            matches!(special, SpecialProperty::SetId | SpecialProperty::Capabilities)
+        };
+        if let Some(privileged) = special.iter().find(gives_privileges) {
+            return PathLevel::Never(special_words(*privileged).into());
+        }
         if let Some(first) = special.first() {
             return shown(special_words(*first).to_owned());
         }
@@ -132,17 +138,22 @@ impl PathClassifier<'_> {
         File::from(file).read_exact(&mut start).is_ok() && start == *b"#!"
     }
 
+    /// Whether a link leads out of the folder, or may: links on its way are not followed.
     fn leads_outside(&self, target: &[u8], real: &Path) -> bool {
         use std::os::unix::ffi::OsStrExt;
         let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        let folder = real.parent().unwrap_or(real);
-        // The folder may itself be reached through links, but no link is followed: the path is only counted.
-        let mut led = PathBuf::new();
-        for part in folder.join(target).components() {
+        let mut led = real.parent().unwrap_or(real).to_owned();
+        let mut has_named = false;
+        for part in target.components() {
             match part {
-                std::path::Component::ParentDir => drop(led.pop()),
-                std::path::Component::CurDir => {}
-                part => led.push(part),
+                // What it climbs out of may itself be a link to elsewhere.
+                Component::ParentDir if has_named || !led.pop() => return true,
+                Component::ParentDir | Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => led = PathBuf::from("/"),
+                Component::Normal(name) => {
+                    has_named = true;
+                    led.push(name);
+                }
             }
         }
         !led.starts_with(&self.view.path)

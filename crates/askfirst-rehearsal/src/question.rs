@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use askfirst::{
     Action, ApprovalPresentation, ApprovalRequest, ChangedPath, Effects, EffectsJudgement, EffectsVerdict,
-    Fact, PathChange, PathLevel, PresentationKind, RequestSubject,
+    Fact, PathChange, PathLevel, PresentationKind, RequestSubject, RunFactKind,
 };
 use askfirst_changes::{Change, ObjectKind};
 use askfirst_display::diff::unified;
@@ -37,14 +37,14 @@ pub fn request(
     let counts = counts(effects);
     let runs_again = judgement.verdict() == EffectsVerdict::AskToRunAgain;
     let description = match runs_again {
-        true => format!("run {} again: it {}", short(command), facts(effects)),
+        true => format!("run {} again {}: it {}", short(command), with_more(effects), facts(effects)),
         false => format!("keep the changes of {}? · {counts}", short(command)),
     };
     let payload = effects.payload(Value::from(command));
     let mut request = ApprovalRequest::new(tool_name, description, payload);
     request.args = args.clone();
     request.action = Some(match runs_again {
-        true => Action::new("run ").value(short(command)).words(format!(" again? · it {}", facts(effects))),
+        true => Action::new("run ").value(short(command)).words(format!(" again {}?", with_more(effects))),
         false => Action::new("keep the changes of ").value(short(command)).words(format!("? · {counts}")),
     });
     request.same = Some("the same kinds of changes to the same files by the same command".to_owned());
@@ -54,17 +54,43 @@ pub fn request(
     let why = judgement.because().first().map_or(why.clone(), |because| because.after(&why));
     request.facts.push(Fact::new("why", why));
     request.facts.push(Fact::new("command", command));
-    request.facts.extend(effects.facts.iter().map(|fact| Fact::new("run", format!("it {}", fact.text()))));
     let is_shown = |change: &ChangedPath| change.level != PathLevel::Ordinary;
     request.subject = match runs_again {
         true => RequestSubject::RunAgain,
         false if effects.changes.iter().any(is_shown) => RequestSubject::ShownChanges,
         false => RequestSubject::Changes,
     };
-    if matches!(judgement.verdict(), EffectsVerdict::Ask | EffectsVerdict::AskToRunAgain) {
-        request.presentation = Some(present());
-    }
+    request.presentation = match judgement.verdict() {
+        EffectsVerdict::Ask => Some(present()),
+        EffectsVerdict::AskToRunAgain => Some(meaning(effects)),
+        EffectsVerdict::Commit | EffectsVerdict::Discard => None,
+    };
     request
+}
+
+/// What a yes adds to a call that runs again.
+fn with_more(effects: &Effects) -> String {
+    let words = effects.facts.iter().map(|fact| match fact.kind() {
+        RunFactKind::Network => "with the network",
+        RunFactKind::Processes => "and keep what it did, although it left processes",
+        RunFactKind::TimeLimit => "and keep what it did until its time limit",
+        RunFactKind::RealFiles => "on the real files, without undo",
+    });
+    let mut words: Vec<&str> = words.collect();
+    words.dedup();
+    words.join(", ")
+}
+
+/// What a yes and a no to running a call again mean.
+fn meaning(effects: &Effects) -> ApprovalPresentation {
+    let is_real = effects.facts.iter().any(|fact| fact.kind() == RunFactKind::RealFiles);
+    let place =
+        if is_real { "" } else { ", on a new copy. Its changes are judged like those of every command" };
+    let text = format!(
+        "Its first run was on a copy, and that copy is thrown away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
+        with_more(effects)
+    );
+    ApprovalPresentation::new(PresentationKind::Text, text)
 }
 
 fn facts(effects: &Effects) -> String {

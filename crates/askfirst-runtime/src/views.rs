@@ -126,6 +126,19 @@ fn note(launch: &Launch) -> String {
     }
 }
 
+/// Whether a program failed because a view cannot rename a folder of the real files. Programs say so in the words of the
+/// system; one that pretends it causes a question.
+fn is_folder_rename(run: &SandboxRun) -> bool {
+    let failed = matches!(run.finished.end, End::Exited(code) if code != 0);
+    let says = |bytes: &[u8]| {
+        ["cross-device link", "Errno 18]", "EXDEV"]
+            .iter()
+            .any(|words| memchr::memmem::find(bytes, words.as_bytes()).is_some())
+    };
+    let streams = [&run.finished.stderr, &run.finished.stdout];
+    failed && streams.iter().any(|stream| says(&stream.head) || says(&stream.tail))
+}
+
 /// What happened besides the changes.
 fn facts(run: &SandboxRun) -> Vec<RunFact> {
     let tries = |violation: &Violation| match violation.attempt {
@@ -144,6 +157,9 @@ fn facts(run: &SandboxRun) -> Vec<RunFact> {
     }
     if *left_processes > 0 {
         facts.push(RunFact::LeftProcesses(u64::from(*left_processes)));
+    }
+    if is_folder_rename(run) {
+        facts.push(RunFact::FolderRename);
     }
     if run.finished.end == End::TimedOut {
         facts.push(RunFact::TimedOut);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use askfirst::ports::{
-    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed, WriteScope,
+    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessEnd, ProcessOutput, Rehearsed, WriteScope,
 };
 use askfirst::record::CommitRecord;
 use askfirst::{
@@ -144,6 +144,10 @@ async fn on_view(
         let run = offload(invocation.thread, move || runner.rehearse(&job)).await.ok_or_else(no_thread)?;
         let Rehearsed { output, held } = run.map_err(|e| ToolError::Failed(e.to_string()))?;
         invocation.report_sandbox(output.walled.clone());
+        if output.ended == ProcessEnd::Stopped {
+            // The session is ending, so no one decides about half of a command.
+            return result_of(&output);
+        }
         let effects = held.effects().clone();
         let kinds = effects.facts.iter().map(RunFact::kind).collect::<Vec<_>>();
         let counts = askfirst_rehearsal::counts(&effects);
@@ -160,6 +164,12 @@ async fn on_view(
         };
         match invocation.settle_effects(question).await {
             EffectsAnswer::Nothing => return result_of(&output),
+            EffectsAnswer::RunAgain if kinds.contains(&RunFactKind::RealFiles) => {
+                let (runner, job) = (Arc::clone(launcher), Launch { access: Access::Approved, ..launch });
+                let run =
+                    offload(invocation.thread, move || runner.launch(&job)).await.ok_or_else(no_thread)?;
+                return result_of(&run.map_err(|e| ToolError::Failed(e.to_string()))?);
+            }
             EffectsAnswer::RunAgain => launch.accepted.extend(kinds),
             EffectsAnswer::Discard(refusal) => return Err(discarded(refusal, &output, &kinds)),
             EffectsAnswer::Commit(permit) => {
