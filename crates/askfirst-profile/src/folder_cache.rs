@@ -82,17 +82,20 @@ pub struct CachedFolders {
     pub(super) links: HashMap<PathBuf, LinkFolder>,
 }
 
-/// The cache for the roots and rules of one config.
+/// A file in the state folder that only this user, and no program in the sandbox, can write.
 #[derive(Debug)]
-pub struct FolderCache {
+pub(super) struct PrivateFile {
     path: PathBuf,
     key: [u8; 32],
 }
 
-impl FolderCache {
-    /// The cache of a config in a state folder; `None` if a root contains the state folder.
-    #[must_use]
-    pub fn new(state: &Path, config: &Config) -> Option<Self> {
+/// The cache for the roots and rules of one config.
+#[derive(Debug)]
+pub struct FolderCache(PrivateFile);
+
+impl PrivateFile {
+    /// The file for a config and for what `more` says; `None` if a root contains the state folder.
+    pub(super) fn new(state: &Path, config: &Config, more: &str) -> Option<Self> {
         let layers = || std::iter::once(&config.main).chain(&config.floors);
         let roots = |layer: &Settings| -> Vec<PathBuf> {
             layer.sandbox.paths.values().map(|path| path.root.clone()).collect()
@@ -113,19 +116,13 @@ impl FolderCache {
         });
         let user = rustix::process::geteuid().as_raw();
         let home = std::env::var_os("HOME");
-        let text = format!("{:?} {:?} {home:?} {user}", rules.collect::<Vec<_>>(), config.folder);
+        let text = format!("{:?} {:?} {home:?} {user} {more}", rules.collect::<Vec<_>>(), config.folder);
         let key: [u8; 32] = Sha256::digest(text).into();
         let name: String = key.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Some(Self { path: folder.join(name), key })
     }
 
-    /// Reads the cache. Returns nothing if there is none, or if another user could have written it.
-    #[must_use]
-    pub fn load(&self) -> CachedFolders {
-        self.read().ok().and_then(|bytes| self.decode(&bytes)).unwrap_or_default()
-    }
-
-    fn read(&self) -> io::Result<Vec<u8>> {
+    fn open(&self) -> io::Result<Vec<u8>> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
         let file = File::options().read(true).custom_flags(flags as i32).open(&self.path)?;
         let stat = file.metadata()?;
@@ -138,14 +135,25 @@ impl FolderCache {
         Ok(bytes)
     }
 
-    /// Writes the cache if something has changed. Without it, the next process reads the folders again.
-    pub fn store(&self, names: &ProtectedNames, links: &HardLinks) {
-        // Both are asked, so that both forget their changes.
-        let changed = [names.take_changed(), links.take_changed()];
-        if !changed.contains(&true) {
-            return;
+    /// Reads the content. Returns nothing if there is none, or if another user could have written it.
+    pub(super) fn read(&self) -> Option<Vec<u8>> {
+        let mut bytes = self.open().ok()?;
+        let (content, sum) = bytes.split_last_chunk::<32>()?;
+        if <[u8; 32]>::from(Sha256::digest(content)) != *sum {
+            return None;
         }
-        let bytes = self.encode(&names.listings(), &links.folders());
+        let end = content.len();
+        content.strip_prefix(HEAD)?.strip_prefix(&self.key)?;
+        bytes.truncate(end);
+        bytes.drain(..HEAD.len() + self.key.len());
+        Some(bytes)
+    }
+
+    /// Replaces the content. Errors are ignored: the file is only a shortcut.
+    pub(super) fn write(&self, content: &[u8]) {
+        let mut bytes = [HEAD, &self.key, content].concat();
+        let sum = Sha256::digest(&bytes);
+        bytes.extend(sum);
         let temporary = self.path.with_extension(std::process::id().to_string());
         let write = || {
             let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
@@ -153,73 +161,90 @@ impl FolderCache {
             fs::rename(&temporary, &self.path)
         };
         if write().is_err() {
-            // A full disk, or another thread of this process. The cache is only a shortcut.
+            // A full disk, or another thread of this process.
             let _ = fs::remove_file(&temporary);
         }
     }
+}
 
-    fn encode(&self, listings: &[(PathBuf, Arc<FolderListing>)], links: &[(PathBuf, LinkFolder)]) -> Vec<u8> {
-        let mut out = Writer(Vec::with_capacity(1 << 16));
-        out.0.extend([HEAD, &self.key].concat());
-        out.list(listings, |out, (path, listing)| {
-            out.path(path);
-            out.listing(listing);
-        });
-        out.list(links, |out, (path, folder)| {
-            out.path(path);
-            out.stamp(&folder.stamp);
-            out.number(folder.searched as u64);
-            out.list(&folder.folders, |out, name| out.text(name.as_bytes()));
-            out.list(&folder.linked, |out, LinkedName { name, id: (device, inode), links }| {
-                out.text(name.as_bytes());
-                [device, inode, links].into_iter().for_each(|number| out.number(*number));
-            });
-        });
-        let sum = Sha256::digest(&out.0);
-        out.0.extend(sum);
-        out.0
+impl FolderCache {
+    /// The cache of a config in a state folder; `None` if a root contains the state folder.
+    #[must_use]
+    pub fn new(state: &Path, config: &Config) -> Option<Self> {
+        PrivateFile::new(state, config, "folders").map(Self)
     }
 
-    fn decode(&self, bytes: &[u8]) -> Option<CachedFolders> {
-        let (bytes, sum) = bytes.split_last_chunk::<32>()?;
-        if <[u8; 32]>::from(Sha256::digest(bytes)) != *sum {
-            return None;
+    /// Reads the cache. Returns nothing if there is none, or if another user could have written it.
+    #[must_use]
+    pub fn load(&self) -> CachedFolders {
+        self.0.read().and_then(|bytes| decode(&bytes)).unwrap_or_default()
+    }
+
+    /// Writes the cache if something has changed. Without it, the next process reads the folders again.
+    pub fn store(&self, names: &ProtectedNames, links: &HardLinks) {
+        // Both are asked, so that both forget their changes.
+        let changed = [names.take_changed(), links.take_changed()];
+        if !changed.contains(&true) {
+            return;
         }
-        let mut from = Reader(bytes.strip_prefix(HEAD)?.strip_prefix(&self.key)?);
-        let listings = from.list(|from| {
-            let path = from.path()?;
-            let listing = from.listing(&path)?;
-            Some((path, Arc::new(listing)))
-        })?;
-        let links = from.list(|from| {
-            let path = from.path()?;
-            let stamp = from.stamp()?;
-            let searched = from.number()? as i64;
-            let folders = from.list(Reader::name)?;
-            let linked = from.list(|from| {
-                let name = from.name()?;
-                Some(LinkedName { name, id: (from.number()?, from.number()?), links: from.number()? })
-            })?;
-            Some((path, LinkFolder { stamp, searched, folders, linked }))
-        })?;
-        let done = CachedFolders { listings, links };
-        from.0.is_empty().then_some(done)
+        self.0.write(&encode(&names.listings(), &links.folders()));
     }
 }
 
-struct Writer(Vec<u8>);
+fn encode(listings: &[(PathBuf, Arc<FolderListing>)], links: &[(PathBuf, LinkFolder)]) -> Vec<u8> {
+    let mut out = Writer(Vec::with_capacity(1 << 16));
+    out.list(listings, |out, (path, listing)| {
+        out.path(path);
+        out.listing(listing);
+    });
+    out.list(links, |out, (path, folder)| {
+        out.path(path);
+        out.stamp(&folder.stamp);
+        out.number(folder.searched as u64);
+        out.list(&folder.folders, |out, name| out.text(name.as_bytes()));
+        out.list(&folder.linked, |out, LinkedName { name, id: (device, inode), links }| {
+            out.text(name.as_bytes());
+            [device, inode, links].into_iter().for_each(|number| out.number(*number));
+        });
+    });
+    out.0
+}
+
+fn decode(bytes: &[u8]) -> Option<CachedFolders> {
+    let mut from = Reader(bytes);
+    let listings = from.list(|from| {
+        let path = from.path()?;
+        let listing = from.listing(&path)?;
+        Some((path, Arc::new(listing)))
+    })?;
+    let links = from.list(|from| {
+        let path = from.path()?;
+        let stamp = from.stamp()?;
+        let searched = from.number()? as i64;
+        let folders = from.list(Reader::name)?;
+        let linked = from.list(|from| {
+            let name = from.name()?;
+            Some(LinkedName { name, id: (from.number()?, from.number()?), links: from.number()? })
+        })?;
+        Some((path, LinkFolder { stamp, searched, folders, linked }))
+    })?;
+    let done = CachedFolders { listings, links };
+    from.0.is_empty().then_some(done)
+}
+
+pub(super) struct Writer(pub(super) Vec<u8>);
 
 impl Writer {
-    fn number(&mut self, number: u64) {
+    pub(super) fn number(&mut self, number: u64) {
         self.0.extend(number.to_le_bytes());
     }
 
-    fn text(&mut self, text: &[u8]) {
+    pub(super) fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.0.extend(text);
     }
 
-    fn path(&mut self, path: &Path) {
+    pub(super) fn path(&mut self, path: &Path) {
         self.text(path.as_os_str().as_bytes());
     }
 
@@ -228,7 +253,7 @@ impl Writer {
         self.text(path.file_name().unwrap_or_default().as_bytes());
     }
 
-    fn list<T>(&mut self, items: &[T], item: impl Fn(&mut Self, &T)) {
+    pub(super) fn list<T>(&mut self, items: &[T], item: impl Fn(&mut Self, &T)) {
         self.number(items.len() as u64);
         items.iter().for_each(|one| item(self, one));
     }
@@ -273,10 +298,10 @@ const KINDS: [EntryKind; 6] = [
     EntryKind::Repository,
 ];
 
-struct Reader<'a>(&'a [u8]);
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn number(&mut self) -> Option<u64> {
+    pub(super) fn number(&mut self) -> Option<u64> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*number))
@@ -290,22 +315,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn text(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (text, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(text)
     }
 
-    fn path(&mut self) -> Option<PathBuf> {
+    pub(super) fn path(&mut self) -> Option<PathBuf> {
         self.text().map(|text| OsString::from_vec(text.to_vec()).into())
     }
 
-    fn name(&mut self) -> Option<OsString> {
+    pub(super) fn name(&mut self) -> Option<OsString> {
         self.text().map(|text| OsString::from_vec(text.to_vec()))
     }
 
-    fn list<T, C: Default + Extend<T>>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<C> {
+    pub(super) fn list<T, C: Default + Extend<T>>(
+        &mut self,
+        item: impl Fn(&mut Self) -> Option<T>,
+    ) -> Option<C> {
         let count = usize::try_from(self.number()?).ok()?;
         let mut all = Vec::with_capacity(count.min(self.0.len()));
         for _ in 0..count {

@@ -21,7 +21,7 @@ impl SandboxLauncher {
     /// The first call searches the folders of `PATH`.
     pub fn toolchains(&self) -> Arc<Toolchains> {
         let mut known = self.toolchains.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = || Arc::new(Toolchains::find(&self.config, &self.start));
+        let find = || Arc::new(Toolchains::find_again(&self.config, &self.start));
         Arc::clone(known.get_or_insert_with(find))
     }
 
