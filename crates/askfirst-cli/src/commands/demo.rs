@@ -10,7 +10,6 @@ use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
-use askfirst_runtime::rehearsal::UndoStore;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
@@ -91,12 +90,11 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let front_end = FrontEnd { name: "demo", withheld: &[Choice::Always] };
     let session = open(&front_end, Session::builder(config), common, mode, &state, |_, terminal| terminal)?;
     let mut exit = Exit::Done;
-    let mut undo = LastCommit::of(&scratch.0);
     for step in script() {
         if session.tools.controller().is_stopped() {
             break;
         }
-        exit = exit.max(play(&session, &step, &mut undo));
+        exit = exit.max(play(&session, &step));
     }
     out("");
     out("Decisions and results, from the audit log:");
@@ -110,32 +108,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// The newest change that could be undone.
-struct LastCommit<'a> {
-    folder: &'a Path,
-    /// The user's own state folder, where every session keeps what undo needs.
-    state: PathBuf,
-    id: Option<String>,
-}
-
-impl<'a> LastCommit<'a> {
-    fn of(folder: &'a Path) -> Self {
-        Self { folder, state: Places::from_env().state, id: None }
-    }
-
-    /// Returns the id of the newest change, if there is a new one since the last time.
-    fn next(&mut self) -> Option<&str> {
-        if !UndoStore::exists(&self.state) {
-            return None;
-        }
-        let last = UndoStore::open(&self.state, self.folder).and_then(|store| store.last()).ok()?;
-        let is_new = self.id.as_ref() != Some(&last.id);
-        let id = self.id.insert(last.id);
-        is_new.then_some(id.as_str())
-    }
-}
-
-fn play(session: &Session, step: &DemoStep, commits: &mut LastCommit<'_>) -> Exit {
+fn play(session: &Session, step: &DemoStep) -> Exit {
     out("");
     print_wrapped("agent: ", step.says);
     let batch = if step.calls.len() > 1 { Some("demo") } else { None };
@@ -150,15 +123,18 @@ fn play(session: &Session, step: &DemoStep, commits: &mut LastCommit<'_>) -> Exi
     for ((tool, _), outcome) in step.calls.iter().zip(&outcomes) {
         exit = exit.max(print_outcome(tool, outcome));
     }
-    if let Some(id) = commits.next() {
-        out(&format!("           `askfirst undo {id}` would undo it"));
-    }
     exit
 }
 
 /// Prints one line about an outcome, and the agent's reply to a refusal. A refusal does not make the demo fail.
 fn print_outcome(tool: &str, outcome: &Outcome) -> Exit {
     let (word, rest) = crate::outcome::in_words(outcome);
+    let changes = match outcome {
+        Outcome::Done(result) | Outcome::Failed(askfirst::ToolError::Ended { result, .. }) => {
+            result.get("changes").and_then(Value::as_str)
+        }
+        Outcome::Denied(_) | Outcome::Failed(_) => None,
+    };
     let result = match outcome {
         Outcome::Done(result) => ["stdout", "path"].iter().find_map(|key| result.get(key)),
         Outcome::Failed(askfirst::ToolError::Ended { result, .. }) => result.get("stderr"),
@@ -168,6 +144,9 @@ fn print_outcome(tool: &str, outcome: &Outcome) -> Exit {
     let result = result.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · ");
     let rest = if rest.is_empty() || result.is_empty() { rest } else { format!("{rest} · ") };
     print_wrapped(&format!("  {word:<8} "), format!("{tool}: {rest}{result}").trim_end_matches([' ', ':']));
+    if let Some(changes) = changes {
+        print_wrapped("           ", changes);
+    }
     match Exit::of(outcome) {
         exit @ (Exit::NoOne | Exit::Unrecorded) => exit,
         Exit::Person => {
