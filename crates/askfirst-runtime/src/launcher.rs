@@ -281,19 +281,22 @@ impl SandboxLauncher {
         }
     }
 
-    /// Whether a person's yes gives a call the network.
+    /// Whether a person's yes gives a call the network that it tried to reach.
     pub(crate) fn may_grant_network(&self) -> bool {
-        let layers = std::iter::once(&self.config.main).chain(&self.config.floors);
-        let mut profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref());
         let shell = self.config.main.shell.as_ref();
-        shell.is_some_and(|shell| shell.network == NetworkAccess::Required)
-            && profiles.all(|profile| profile.network != Some(false))
+        shell.is_some_and(|shell| shell.network == NetworkAccess::Required) && !self.profile_forbids_network()
     }
 
-    /// Returns the network of a launch: the one of its profile, or more if a person has accepted that.
+    fn profile_forbids_network(&self) -> bool {
+        let layers = std::iter::once(&self.config.main).chain(&self.config.floors);
+        let mut profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref());
+        profiles.any(|profile| profile.network == Some(false))
+    }
+
+    /// Returns the network of a launch: the one of its profile, or more if a rule or a person has accepted that.
     pub(crate) fn network_of(&self, launch: &Launch, of_profile: Network) -> Network {
         let was_accepted = launch.accepted.contains(&RunFactKind::Network);
-        if was_accepted && self.may_grant_network() { Network::Shared } else { of_profile }
+        if was_accepted && !self.profile_forbids_network() { Network::Shared } else { of_profile }
     }
 
     fn roots(&self) -> Vec<PathBuf> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use askfirst::{Approval, Because, Risk};
 
+use super::rules::NetworkAccess;
 use super::start::Start;
 
 /// Why something is allowed, asked about or denied.
@@ -67,8 +68,10 @@ pub struct Judged<'s> {
     pub whole: Vec<(Range<usize>, Reason)>,
     /// The highest risk of its programs and rules.
     pub risk: Risk,
+    /// Whether it may use the network, if a program of it would: the strictest of all its programs that could.
+    pub network: Option<NetworkAccess>,
     /// Whether a program of it would use the network.
-    pub network: bool,
+    pub uses_network: bool,
     /// The state that the verdict depends on: every place that the line names, as it is now, and the verdict.
     pub basis: Vec<String>,
     /// The roots that it would write.

@@ -68,7 +68,7 @@ fn payload(call: CommandCall<'_>, judged: &Judged) -> Value {
     put("folder", json!(folder(judged)));
     put("why", json!(why(judged)));
     put("writes", json!(judged.writes));
-    put("network", json!(judged.network));
+    put("network", json!(judged.uses_network));
     if !call.stdin.is_empty() {
         put("stdin", json!(askfirst::Digest::of(call.stdin.as_bytes()).to_string()));
     }

@@ -109,6 +109,8 @@ pub struct Layer {
     pub(crate) default: Option<Approval>,
     pub(super) known_read_only: Option<Approval>,
     pub(super) outside_roots: Option<Approval>,
+    /// Whether commands may use the network, unless their rule says something else.
+    pub(super) network: Option<NetworkAccess>,
     /// Where the plain values stand.
     origins: HashMap<&'static str, Because>,
 }
@@ -182,6 +184,7 @@ impl Layer {
             default: values.default,
             known_read_only: values.known_read_only,
             outside_roots: values.outside_roots,
+            network: values.network,
             origins: values.origins,
         };
         for (text, because) in values.dangerous_patterns {

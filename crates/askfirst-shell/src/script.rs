@@ -84,8 +84,6 @@ pub struct ShellPolicy {
     pub main: Layer,
     /// Layers that can only make it stricter.
     pub floors: Vec<Layer>,
-    /// Whether commands may use the network.
-    pub network: bool,
 }
 
 impl ShellPolicy {
@@ -113,8 +111,7 @@ impl ShellPolicy {
             left: Cell::new(reach::MAX_WALK),
             seen: RefCell::default(),
         };
-        let (main, floors, network) = (&self.main, self.floors.as_slice(), self.network);
-        let judge = Judge { main, floors, reach, cwd: &script.folder, network };
+        let judge = Judge { main: &self.main, floors: &self.floors, reach, cwd: &script.folder };
         judge.judge(&script.text, &script.opened)
     }
 }

@@ -17,7 +17,7 @@ use super::match_words::unnamed_variables;
 use super::programs;
 use super::programs::used::{Class, Known, Used};
 use super::reach::Reach;
-use super::rules::Layer;
+use super::rules::{Layer, NetworkAccess};
 use super::start::{Kind, Opened, Start};
 use super::touched::{self, Touched};
 
@@ -28,7 +28,6 @@ pub(super) struct Judge<'a> {
     pub(super) reach: Reach<'a>,
     /// The folder that the call begins in.
     pub(super) cwd: &'a Path,
-    pub(super) network: bool,
 }
 
 impl Judge<'_> {
@@ -38,7 +37,8 @@ impl Judge<'_> {
             rows: Vec::new(),
             whole: Vec::new(),
             risk: Risk::Low,
-            network: false,
+            network: None,
+            uses_network: false,
             basis: Vec::new(),
             writes: Vec::new(),
             starts: Vec::new(),
@@ -59,6 +59,7 @@ impl Judge<'_> {
                 row.reasons.extend(hinders);
             }
         }
+        judged.network = judged.network.filter(|_| judged.uses_network);
         streams::print_on(&opened.starts, &heard, &mut judged.rows);
         for (at, row) in judged.rows.iter_mut().enumerate() {
             let risk = self.streams(at, opened, &heard, row);
@@ -130,17 +131,21 @@ impl Judge<'_> {
         match (&start.used, start.kind) {
             (Some(used), Kind::Program) => {
                 judged.risk = judged.risk.max(used.risk);
-                judged.network |= used.network;
-                if used.network && !self.network {
-                    let why = "this command uses the network, and `shell.network` is false";
+                let at_network = row.reasons.len();
+                let look = Look { judge: self, at, start, used, opened, touched: &touched };
+                let said = look.layers(&mut row);
+                let uses_network = used.network || said.network_by_rule;
+                if let Some(why) = asks_for_network(said.network).filter(|_| uses_network) {
                     // A rehearsal has a network of its own, with this machine's addresses alone.
                     let approval = if used.only_loopback { unclear } else { Approval::Required };
-                    row.reasons.push(Reason::new(approval, why));
+                    row.reasons.insert(at_network, Reason::new(approval, why));
                 }
-                let risk;
-                let look = Look { judge: self, at, start, used, opened, touched: &touched };
-                (speaks, risk) = look.layers(&mut row);
-                judged.risk = judged.risk.max(risk);
+                judged.uses_network |= uses_network;
+                if uses_network || used.known != Known::Table || used.class >= Class::Runs {
+                    judged.network = judged.network.max(Some(said.network));
+                }
+                speaks = said.speaks;
+                judged.risk = judged.risk.max(said.risk);
             }
             (_, Kind::Function) => {
                 let why = "a function that this line defines; its commands are listed separately";
@@ -183,6 +188,15 @@ impl Judge<'_> {
         let look = Look { judge: self, at, start, used, opened, touched };
         let (_, rule) = look.speak(self.main, Main::Yes, &mut Vec::new());
         rule.is_some_and(|rule| rule.config.approval == Approval::Rehearse)
+    }
+}
+
+/// Why a command that uses the network is asked about, if it is.
+fn asks_for_network(access: NetworkAccess) -> Option<&'static str> {
+    match access {
+        NetworkAccess::None => None,
+        NetworkAccess::Required => Some("this command uses the network, which needs approval"),
+        NetworkAccess::Deny => Some("this command uses the network, and `shell.network` is false"),
     }
 }
 

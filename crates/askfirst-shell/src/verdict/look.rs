@@ -8,7 +8,7 @@ use crate::match_deny::{self, Denied, Ways};
 use crate::match_words::{self, Case, Covered, unnamed_variables};
 use crate::programs;
 use crate::programs::used::{Class, Known, Used};
-use crate::rules::{Layer, Rule};
+use crate::rules::{Layer, NetworkAccess, Rule};
 use crate::start::{Opened, Start};
 use crate::touched::Touched;
 use crate::variables;
@@ -27,9 +27,20 @@ pub(super) struct Look<'a> {
     pub(super) touched: &'a Touched<'a>,
 }
 
+/// What all layers say about one command.
+pub(super) struct Layers {
+    pub(super) speaks: Speaks,
+    /// The risk of the rules that speak.
+    pub(super) risk: Risk,
+    /// Whether the command may use the network.
+    pub(super) network: NetworkAccess,
+    /// Whether its rule says that it uses the network.
+    pub(super) network_by_rule: bool,
+}
+
 impl<'a> Look<'a> {
-    /// What all layers say, added to the row, and the risk of the rules that speak.
-    pub(super) fn layers(&self, row: &mut Row) -> (Speaks, Risk) {
+    /// What all layers say. `row` holds what was said before.
+    pub(super) fn layers(&self, row: &mut Row) -> Layers {
         let (speaks, rule) = self.speak(self.judge.main, Main::Yes, &mut row.reasons);
         if self.touched.unclear < Approval::Required {
             row.reasons.extend(secrets(self.start));
@@ -38,19 +49,24 @@ impl<'a> Look<'a> {
             let why = self.used.held.why_not_rehearsed();
             row.reasons.extend(why.map(|why| Reason::new(Approval::Required, why)));
         }
-        let mut risk = Risk::Low;
+        let of_rule = |rule: Option<&Rule>| rule.and_then(|rule| rule.config.network);
+        let mut said =
+            Layers { speaks, risk: Risk::Low, network: NetworkAccess::Deny, network_by_rule: false };
         if let Some(rule) = rule {
-            risk = rule.config.risk.unwrap_or_default();
+            said.risk = rule.config.risk.unwrap_or_default();
             row.description.clone_from(&rule.config.description);
         }
+        said.network_by_rule = of_rule(rule).is_some_and(|access| access < NetworkAccess::Deny);
+        said.network = of_rule(rule).or(self.judge.main.network).unwrap_or(NetworkAccess::Deny);
         for floor in self.judge.floors {
-            let mut said = Vec::new();
-            let (_, rule) = self.speak(floor, Main::No, &mut said);
+            let mut reasons = Vec::new();
+            let (_, rule) = self.speak(floor, Main::No, &mut reasons);
             let strictest = row.approval();
-            row.reasons.extend(said.into_iter().filter(|reason| reason.approval > strictest));
-            risk = risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
+            row.reasons.extend(reasons.into_iter().filter(|reason| reason.approval > strictest));
+            said.risk = said.risk.max(rule.and_then(|rule| rule.config.risk).unwrap_or_default());
+            said.network = said.network.max(of_rule(rule).or(floor.network).unwrap_or(said.network));
         }
-        (speaks, risk)
+        said
     }
 
     /// What speaks for it, and the rule that does; why is added to the reasons.

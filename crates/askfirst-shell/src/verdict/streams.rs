@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use askfirst::{Approval, Risk};
 
+use super::look::Layers;
 use super::{Judge, Known, Look, NO_RULE, Reason, Row, Speaks, Start, Touched, programs, touched};
 use crate::line::tree::Word;
 use crate::start::{Kind, Opened, Target};
@@ -103,7 +104,7 @@ impl Judge<'_> {
         let start = Start { words, used: Some(Arc::new(used.clone())), kind: Kind::Program, ..start.clone() };
         let look = Look { judge: self, at, start: &start, used: &used, opened, touched };
         let mut row = Row::default();
-        let (speaks, risk) = look.layers(&mut row);
+        let Layers { speaks, risk, .. } = look.layers(&mut row);
         (speaks == Speaks::Rule && row.approval() == Approval::None).then_some(risk)
     }
 

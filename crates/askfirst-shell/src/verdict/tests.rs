@@ -7,7 +7,7 @@ use askfirst::Because;
 use serde_json::Value;
 
 use super::*;
-use crate::rules::{LayerValues, ShellRule};
+use crate::rules::{LayerValues, NetworkAccess, ShellRule};
 use crate::sandbox_view::Masked;
 use crate::script::{Script, ShellPolicy};
 use crate::world::Empty;
@@ -82,7 +82,7 @@ fn layer(default: Option<Approval>, rules: Vec<ShellRule>) -> Layer {
 
 fn rehearsing() -> ShellPolicy {
     let rules = vec![rule("sudo", Approval::Deny), rule("git push", Approval::Required)];
-    ShellPolicy { main: layer(Some(Approval::Rehearse), rules), floors: Vec::new(), network: false }
+    ShellPolicy { main: layer(Some(Approval::Rehearse), rules), floors: Vec::new() }
 }
 
 fn judged_in(policy: &ShellPolicy, roots: &OneRoot, command: &str) -> Approval {
@@ -214,4 +214,46 @@ fn root_that_asks_about_reading_asks_before_a_rehearsal() {
         assert_eq!(judged_in(&rehearsing(), &roots, "cat a.txt"), read);
         assert_eq!(judged_in(&rehearsing(), &roots, "./x.sh < a.txt"), read);
     }
+}
+
+/// A layer whose rule for `curl` has a value for the network.
+fn with_network(access: Option<NetworkAccess>, by_rule: Option<NetworkAccess>) -> Layer {
+    let curl = ShellRule { network: by_rule, ..rule("curl", Approval::None) };
+    let rules = vec![curl, rule("echo", Approval::None), rule("frob", Approval::None)];
+    let values =
+        LayerValues { default: Some(Approval::Required), rules, network: access, ..LayerValues::default() };
+    Layer::new(LayerValues { origins: HashMap::new(), ..values }).unwrap()
+}
+
+#[test]
+fn rule_gives_its_command_the_network_unless_a_floor_denies() {
+    use NetworkAccess::{Deny, None as Free, Required};
+    let check = |main: Layer, floors: Vec<Layer>, command: &str| {
+        let script = Script::of_line(command, Path::new("/repo"), &Empty);
+        let judged =
+            ShellPolicy { main, floors }.judge(&script, &Empty, &OneRoot::free(), &Masked::BySandbox);
+        (judged.approval() == Approval::None, judged.network)
+    };
+    let by_rule = |access| with_network(Some(Deny), access);
+    assert_eq!(check(by_rule(None), Vec::new(), "curl -s https://example.com"), (false, Some(Deny)));
+    assert_eq!(
+        check(by_rule(Some(Required)), Vec::new(), "curl -s https://example.com"),
+        (false, Some(Required))
+    );
+    assert_eq!(check(by_rule(Some(Free)), Vec::new(), "curl -s https://example.com"), (true, Some(Free)));
+    // All programs of a line share one network, and `frob` would get it too.
+    assert_eq!(
+        check(by_rule(Some(Free)), Vec::new(), "curl -s https://example.com && frob"),
+        (true, Some(Deny))
+    );
+    assert_eq!(
+        check(by_rule(Some(Free)), Vec::new(), "curl -s https://example.com && echo ok"),
+        (true, Some(Free))
+    );
+    assert_eq!(check(by_rule(Some(Free)), Vec::new(), "echo ok"), (true, None));
+    let floor = Layer::new(LayerValues { network: Some(Required), ..LayerValues::default() }).unwrap();
+    assert_eq!(
+        check(by_rule(Some(Free)), vec![floor], "curl -s https://example.com"),
+        (false, Some(Required))
+    );
 }

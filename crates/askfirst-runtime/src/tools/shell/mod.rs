@@ -20,7 +20,7 @@ use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation,
     RunFactKind, Shown, ToolDefinition, ToolError, Toolset, View,
 };
-use askfirst_config::{Config, Disk, LayerRole};
+use askfirst_config::{Config, Disk, LayerRole, NetworkAccess};
 use askfirst_files::{CallTargets, FilesError, RootView, Roots};
 use askfirst_shell::{Judged, Layer, Script, ShellPolicy};
 pub use askfirst_shell::{Masked, SandboxView};
@@ -94,7 +94,6 @@ impl ShellToolset {
         let policy = ShellPolicy {
             main: Layer::new(shell.layer(&config.main, LayerRole::Main))?,
             floors: floors.collect::<Result<_, _>>()?,
-            network: shell.network.is_free(),
         };
         let roots = Roots::new(config)?;
         Ok(Self(Arc::new(ShellTools {
@@ -199,7 +198,7 @@ impl Toolset for ShellToolset {
             // The verdict is worked out again on the file system as it is: a link may have been swapped since.
             let script = inner.script(&wish);
             let judged = inner.judge(&script);
-            let (now, uses_network) = (judged.basis, judged.network);
+            let (now, network) = (judged.basis, judged.network);
             match &invocation.basis {
                 Some(basis) if *basis == Value::from(now.clone()) => {}
                 Some(_) => {
@@ -209,7 +208,12 @@ impl Toolset for ShellToolset {
             }
             // The person saw that the command uses the network, or the mode or an earlier answer stands for one.
             let was_asked = matches!(invocation.access, Access::Standing | Access::Approved);
-            let accepted = if uses_network && was_asked { vec![RunFactKind::Network] } else { Vec::new() };
+            let gets_network = match network {
+                Some(NetworkAccess::None) => true,
+                Some(NetworkAccess::Required) => was_asked,
+                Some(NetworkAccess::Deny) | None => false,
+            };
+            let accepted = if gets_network { vec![RunFactKind::Network] } else { Vec::new() };
             drop(script);
             inner.runner.run(inner.roots.folder(), wish, accepted, invocation).await
         })

@@ -30,7 +30,7 @@ pub(super) fn facts(wish: &ShellArguments, judged: &Judged) -> Vec<Fact> {
     if judged.approval() > Approval::None {
         facts.extend(why(judged).map(|why| Fact::new("why", why)));
     }
-    if judged.network {
+    if judged.uses_network {
         facts.push(Fact::new("network", "this command uses the network"));
     }
     if !judged.writes.is_empty() {
