@@ -30,8 +30,6 @@ fn measure(program: &Path, folder: &Path) -> Result<(), Failure> {
             fs::create_dir_all(&inner)?;
             (0..FILES).try_for_each(|file| fs::write(inner.join(file.to_string()), ""))?;
         }
-        // A folder that has just changed is read again, since it could change once more within the same clock tick.
-        std::thread::sleep(std::time::Duration::from_secs(4));
         Ok(())
     })
 }
@@ -51,6 +49,8 @@ fn race(
     );
     fs::write(home.join(".config/askfirst/askfirst.yaml"), config)?;
     fill(&root)?;
+    // A folder that has just changed is read again, since it could change once more within the same clock tick.
+    std::thread::sleep(std::time::Duration::from_secs(4));
     let command = |program: &Path, words: &[&str]| {
         let mut command = Command::new(program);
         command.args(words).current_dir(&root).env_clear();
