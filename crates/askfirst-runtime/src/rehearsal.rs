@@ -7,6 +7,7 @@ mod effects;
 mod folders;
 mod git;
 mod question;
+mod repositories;
 mod views;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use askfirst::ports::{
-    Access, CommitFailed, HeldChanges, Launch, LaunchFailed, ProcessOutput, Rehearsed, SandboxReport,
+    Access, CommitFailed, HeldChanges, Launch, LaunchFailed, ProcessEnd, ProcessOutput, Rehearsed,
+    SandboxReport,
 };
 use askfirst::record::CommitRecord;
 use askfirst::{
@@ -40,10 +42,11 @@ pub(crate) use views::{open_file, open_folder, open_store};
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// Variables that a program gets on a view: git takes no locks that would count as changes, and programs do not report
-/// home, because a try to reach the network is a question.
-const VARIABLES: [(&str, &str); 6] = [
+/// Variables that a program gets on a view: git takes no locks and Python writes no caches that would count as changes,
+/// and programs do not report home, because a try to reach the network is a question.
+const VARIABLES: [(&str, &str); 7] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
     ("DO_NOT_TRACK", "1"),
     ("NEXT_TELEMETRY_DISABLED", "1"),
     ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
@@ -137,14 +140,34 @@ impl SandboxLauncher {
 
     /// Runs a process on views, to its end. Runs it again if another commit changed a folder meanwhile.
     pub(crate) fn run_on_views(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+        let rehearsals = self.rehearsals().map_err(LaunchFailed)?;
+        // With the network, a second run could send something twice.
+        let may_repeat = !launch.accepted.contains(&RunFactKind::Network);
         let mut tries = 0;
+        let mut emptied: Vec<PathBuf> = Vec::new();
         loop {
-            let (output, views, facts) = self.run_once_on_views(launch)?;
-            if views::is_outdated(&views) && tries < MAX_TRIES {
-                tries += 1;
-                continue;
+            let mut direct = rehearsals.direct_folders();
+            direct.retain(|folder| !emptied.contains(folder));
+            let filled: Vec<PathBuf> = direct.iter().filter(|folder| !is_empty(folder)).cloned().collect();
+            let (output, views, facts) = self.run_once_on_views(launch, &direct)?;
+            // It may have read what the other commit replaced, so its changes must not be made.
+            if views::is_outdated(&views) {
+                if may_repeat && tries < MAX_TRIES {
+                    tries += 1;
+                    continue;
+                }
+                return Err(LaunchFailed(
+                    "another command changed the same folder meanwhile; nothing was changed".to_owned(),
+                ));
             }
-            let rehearsals = self.rehearsals().map_err(LaunchFailed)?;
+            // A folder that is mounted directly cannot be removed or renamed: `rm -rf dist` empties it and fails.
+            // Once it is empty, it is as cheap on the view as anywhere.
+            if may_repeat && output.ended != ProcessEnd::Exited(0) && emptied.is_empty() {
+                emptied = filled.into_iter().filter(|folder| is_empty(folder)).collect();
+                if !emptied.is_empty() {
+                    continue;
+                }
+            }
             let effects = effects::of(&views, rehearsals, facts);
             let held = Arc::new(HeldRun::new(rehearsals, views, effects, note(launch)));
             return Ok(Rehearsed { output, held });
@@ -154,6 +177,7 @@ impl SandboxLauncher {
     fn run_once_on_views(
         &self,
         launch: &Launch,
+        direct: &[PathBuf],
     ) -> Result<(ProcessOutput, Vec<CollectedView>, Vec<RunFact>), LaunchFailed> {
         let sandbox = probe_machine().sandbox(Tier::Full);
         let sandbox =
@@ -166,7 +190,7 @@ impl SandboxLauncher {
             let mut profile = derived.profile.clone();
             profile.network = self.network_of(launch, profile.network);
             profile.environment.extend(VARIABLES.map(|(name, _)| name.into()));
-            let views = Views::of(rehearsals, &mut profile).map_err(no_view)?;
+            let views = Views::of(rehearsals, &mut profile, direct).map_err(no_view)?;
             let session = rehearsals.session().map_err(no_view)?;
             let home = session.add_to(&mut profile, &spec.folder).map_err(|e| no_view(e.to_string()))?;
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, &spec, stop);
@@ -183,7 +207,7 @@ impl SandboxLauncher {
             let lost = home.and_then(|home| home.lost());
             Ok(((outcome.finished, views, facts, lost), outcome.violations))
         };
-        let search = Search::Only(rehearsals.direct_folders());
+        let search = Search::Only(direct.to_vec());
         let result = self.run_in_sandbox(launch.access, search, run);
         let ((outcome, views, facts, lost), mut violations) = with_explanation(result, hidden)?;
         let views = views.collect(&CollectLimits::default());
@@ -192,6 +216,10 @@ impl SandboxLauncher {
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), views, facts))
     }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The error for a view that could not be made.
@@ -375,3 +403,6 @@ pub(crate) fn basis(access: Access) -> RunBasis {
         Access::WithoutAsking | Access::Standing | Access::Approved => RunBasis::Approval,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,7 +181,17 @@ impl UndoStore {
     /// # Errors
     /// Fails if the store cannot be read.
     pub fn unlogged(&self) -> Result<Vec<CommitRecord>, UndoError> {
-        let found = self.store.unlogged(LOGGED_WITHIN, SystemTime::now())?;
+        self.unlogged_at(SystemTime::now())
+    }
+
+    /// Returns the entries that are missing, young commits included.
+    #[cfg(test)]
+    pub(crate) fn unlogged_now(&self) -> Vec<CommitRecord> {
+        self.unlogged_at(SystemTime::now() + LOGGED_WITHIN).unwrap_or_default()
+    }
+
+    fn unlogged_at(&self, now: SystemTime) -> Result<Vec<CommitRecord>, UndoError> {
+        let found = self.store.unlogged(LOGGED_WITHIN, now)?;
         let entries = found.into_iter().filter_map(|summary| self.entry(summary, CommitState::Done));
         Ok(entries.map(|entry| record(&entry)).collect())
     }
