@@ -83,13 +83,15 @@ impl ChangeStore {
         }
     }
 
-    /// Returns a number that changes with each commit, undo and recovery of this root.
+    /// Returns a number that changes with each commit, undo and recovery of this root. Waits for the end of a running one:
+    /// its number would already be the new one, and its changes would come later.
     ///
     /// # Errors
     ///
     /// Fails if the store cannot be read.
     pub fn generation(&self, root: impl AsFd) -> Result<u64, ChangeError> {
         let (name, file) = self.open_lock(root_id(root)?)?;
+        retry(|| rustix::fs::flock(&file, FlockOperation::LockShared)).map_err(failed("lock", &name))?;
         read_generation(&file).map_err(failed("read the lock", &name))
     }
 

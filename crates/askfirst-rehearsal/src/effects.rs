@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use askfirst::{Approval, ChangedPath, Digest, Effects, PathChange, PathLevel, RunFact};
 use askfirst_changes::{Change, ChangeKind, Object, ObjectKind, SpecialProperty};
+use askfirst_display::escape::escaped_line;
 use askfirst_files::RootView;
 use askfirst_shell::{FileLevel, Roots as _, protection};
 
 use crate::ignore_rules::{IgnoreRules, read_rules};
 use crate::rehearsals::Rehearsals;
+use crate::repositories::{Repositories, is_derived};
 use crate::views::CollectedView;
 
 /// Returns the effects of a run.
@@ -23,7 +25,8 @@ pub(crate) fn of(views: &[CollectedView], rehearsals: &Rehearsals, facts: Vec<Ru
         let folders: BTreeSet<&Path> =
             view.changes.changes().filter_map(|change| change.path().parent()).collect();
         let ignored = IgnoreRules::new(&view.path, folders, |path| versions(view, path));
-        let classifier = PathClassifier { view, ground: &ground, ignored, rehearsals };
+        let repositories = Repositories::new(view);
+        let classifier = PathClassifier { view, ground: &ground, ignored, repositories, rehearsals };
         changes.extend(view.changes.changes().map(|change| classifier.at(change)));
     }
     let parts: Vec<[u8; 32]> = views.iter().map(|view| *view.changes.digest().as_bytes()).collect();
@@ -41,6 +44,7 @@ struct PathClassifier<'a> {
     view: &'a CollectedView,
     ground: &'a RootView<'a>,
     ignored: IgnoreRules,
+    repositories: Repositories,
     rehearsals: &'a Rehearsals,
 }
 
@@ -67,6 +71,10 @@ impl PathClassifier<'_> {
         let is_folder = is_folder(&change.after) || (change.after.is_none() && is_folder(&change.before));
         // The files in a folder decide about it.
         let listed = if is_folder { None } else { protection(change.path()) };
+        // A new time alone changes nothing that a program reads: `git branch -d` writes `.git/config` as it was.
+        if matches!(change.kind(), ChangeKind::Times | ChangeKind::Unchanged) && change.special().is_empty() {
+            return PathLevel::Ordinary;
+        }
         let never = || match listed {
             Some((FileLevel::Never, ref why)) => Some(why.clone()),
             Some((FileLevel::Ordinary | FileLevel::Shown, _)) | None => None,
@@ -90,14 +98,19 @@ impl PathClassifier<'_> {
         if change.path().to_str().is_none_or(|path| path.chars().any(is_hidden)) {
             return shown("its name has characters that a screen does not show".to_owned());
         }
-        if let Some((FileLevel::Shown, why)) = listed {
+        if let Some(level) = self.repositories.level(change.path()) {
+            return level;
+        }
+        if let Some((FileLevel::Shown, why)) = listed
+            && !is_derived(change.path())
+        {
             return shown(why);
         }
         let is_product = self.rehearsals.is_product(real);
         if !is_product && self.ignored.ignores(change.path(), is_folder) {
             return shown("git ignores it, so git does not show the change".to_owned());
         }
-        match change.after.as_ref().filter(|_| !is_product) {
+        match &change.after {
             Some(after) => self.level_of_content(change, after, real).map_or(PathLevel::Ordinary, shown),
             None => PathLevel::Ordinary,
         }
@@ -108,7 +121,8 @@ impl PathClassifier<'_> {
             ObjectKind::Link(target) => self
                 .leads_outside(target, real)
                 .then(|| "it is a link that leads out of the folder".to_owned()),
-            // An object of the repository is no program, whatever it begins with.
+            // Build output may contain programs. An object of the repository is none, whatever it begins with.
+            ObjectKind::File if self.rehearsals.is_product(real) => None,
             ObjectKind::File if change.path().starts_with(".git") => None,
             ObjectKind::File if after.mode & 0o111 != 0 => Some("it is a program".to_owned()),
             ObjectKind::File => {
@@ -169,15 +183,25 @@ fn kind_of(change: &Change) -> PathChange {
     }
 }
 
-/// The name of a path for a person: relative to the folder of the config, with escapes.
+/// The name of a path for a person: relative to the folder of the config, with escapes. Two paths never get one name.
 pub(crate) fn label(real: &Path, folder: &Path) -> String {
+    use std::fmt::Write;
     use std::os::unix::ffi::OsStrExt;
-    let short = real.strip_prefix(folder).unwrap_or(real);
-    match short.to_str() {
-        Some("") => ".".to_owned(),
-        Some(text) => text.to_owned(),
-        None => short.as_os_str().as_bytes().escape_ascii().to_string(),
+    let short = real.strip_prefix(folder).unwrap_or(real).as_os_str();
+    let mut name = String::new();
+    for chunk in short.as_bytes().utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '\\' => name.push_str("\\\\"),
+                letter if letter.is_control() => name.extend(letter.escape_default()),
+                letter => name.push_str(&escaped_line(letter.encode_utf8(&mut [0; 4]))),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(name, "\\x{byte:02x}");
+        }
     }
+    if name.is_empty() { ".".to_owned() } else { name }
 }
 
 fn is_hidden(letter: char) -> bool {
@@ -209,3 +233,7 @@ impl Rehearsals {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "effects/tests.rs"]
+mod tests;

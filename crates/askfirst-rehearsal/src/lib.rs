@@ -15,6 +15,7 @@ mod held;
 mod ignore_rules;
 mod question;
 mod rehearsals;
+mod repositories;
 mod undo;
 mod views;
 

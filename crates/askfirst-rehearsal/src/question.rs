@@ -40,7 +40,11 @@ pub fn request(
         true => format!("run {} again {}: it {}", short(command), with_more(effects), facts(effects)),
         false => format!("keep the changes of {}? · {counts}", short(command)),
     };
-    let payload = effects.payload(Value::from(command));
+    let mut payload = effects.payload(Value::from(command));
+    if runs_again && let Some(fields) = payload.as_object_mut() {
+        // A remembered yes to another run is no yes to the changes.
+        fields.insert("runs_again".to_owned(), true.into());
+    }
     let mut request = ApprovalRequest::new(tool_name, description, payload);
     request.args = args.clone();
     request.action = Some(match runs_again {

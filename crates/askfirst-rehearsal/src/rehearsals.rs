@@ -61,12 +61,17 @@ impl Rehearsals {
     }
 
     /// Puts a view of each writable folder, the `/tmp` of the session, an empty home and the caches into a profile.
-    /// `working` is the working folder of the program.
+    /// `working` is the working folder of the program, and it writes the folders in `direct` directly.
     ///
     /// # Errors
     /// Fails with the reason if a folder cannot be made.
-    pub fn views(&self, profile: &mut OSProfile, working: &Path) -> Result<RunViews, String> {
-        let views = Views::of(self, profile)?;
+    pub fn views(
+        &self,
+        profile: &mut OSProfile,
+        working: &Path,
+        direct: &[PathBuf],
+    ) -> Result<RunViews, String> {
+        let views = Views::of(self, profile, direct)?;
         let home =
             self.session()?.add_to(profile, working).map_err(|e| format!("cannot make a folder: {e}"))?;
         Ok(RunViews { views, home })

@@ -11,9 +11,6 @@ use crate::ignore_rules::{IgnoreRules, read_rules};
 use crate::rehearsals::{CommitNote, store_folder};
 use crate::views::{open_file, open_folder, open_store};
 
-/// Commits that are younger may belong to a session that is about to log them.
-const LOGGED_WITHIN: Duration = Duration::from_secs(10);
-
 /// The changes that can be restored in one folder.
 pub struct UndoStore {
     store: ChangeStore,
@@ -192,13 +189,13 @@ impl UndoStore {
         Ok(record(&entry))
     }
 
-    /// Returns an entry for the audit log, without the process, for each commit whose process was killed before it wrote
-    /// one.
+    /// Returns an entry for the audit log, without the process, for each commit older than `age` whose process was
+    /// killed before it wrote one.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn unlogged(&self) -> Result<Vec<CommitRecord>, UndoError> {
-        let found = self.store.unlogged(LOGGED_WITHIN, SystemTime::now())?;
+    pub fn unlogged(&self, age: Duration) -> Result<Vec<CommitRecord>, UndoError> {
+        let found = self.store.unlogged(age, SystemTime::now())?;
         let entries = found.into_iter().filter_map(|summary| self.entry(summary, CommitState::Done));
         Ok(entries.map(|entry| record(&entry)).collect())
     }

@@ -58,8 +58,12 @@ impl Views {
     /// Makes a view of each writable folder of a profile, and puts it into the profile.
     ///
     /// What is never written is not covered on a view: the write lands there, and the decision about the effects refuses
-    /// it by name.
-    pub(crate) fn of(rehearsals: &Rehearsals, profile: &mut OSProfile) -> Result<Self, String> {
+    /// it by name. The folders in `direct` are written directly.
+    pub(crate) fn of(
+        rehearsals: &Rehearsals,
+        profile: &mut OSProfile,
+        direct: &[PathBuf],
+    ) -> Result<Self, String> {
         let store = &rehearsals.store;
         let mut all = Vec::new();
         for grant in &profile.writable {
@@ -74,7 +78,6 @@ impl Views {
             profile.views.push(View { root: grant.path.clone(), upper: at("upper")?, work: at("work")? });
             all.push(PendingView { path: grant.path.clone(), root, pending, generation });
         }
-        let direct = rehearsals.direct_folders();
         let is_direct = |path: &Path| direct.iter().any(|folder| path.starts_with(folder));
         let on_view = |path: &Path| all.iter().any(|view| path.starts_with(&view.path)) && !is_direct(path);
         profile.denied.retain(|denied| denied.what == Denial::All || !on_view(&denied.path));
@@ -118,6 +121,14 @@ impl CollectedView {
     /// Opens a changed file as it is in the real folder.
     pub(crate) fn open_old(&self, path: &Path) -> Option<OwnedFd> {
         open_file(self.root.as_fd(), path)
+    }
+
+    /// Whether there is something at a path in the real folder.
+    pub(crate) fn has_old(&self, path: &Path) -> bool {
+        use rustix::fs::{ResolveFlags, openat2};
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        openat2(&self.root, path, flags, Mode::empty(), beneath).is_ok()
     }
 
     /// Whether the folder has got another commit since the view was made.

@@ -146,6 +146,12 @@ impl SandboxLauncher {
         Self { config, running, tracker, state, start, toolchains: Mutex::default(), rehearsals }
     }
 
+    /// Uses another state folder.
+    #[cfg(test)]
+    pub(crate) fn with_state(self, state: PathBuf) -> Self {
+        Self { state: Some(state), ..self }
+    }
+
     /// Stops all running processes, and starts no more.
     pub fn stop(&self) {
         self.running.stop();

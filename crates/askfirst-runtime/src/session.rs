@@ -349,6 +349,9 @@ impl<'a> SessionBuilder<'a> {
     }
 }
 
+/// Younger commits may belong to a session that is about to log them.
+const LOGGED_WITHIN: Duration = Duration::from_secs(10);
+
 /// Writes entries for commits whose process was killed before it wrote them.
 fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> Result<(), OpenError> {
     if config.main.shell.is_none() || !UndoStore::exists(state) {
@@ -356,7 +359,7 @@ fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> R
     }
     // A store that cannot be opened is reported when a command needs it.
     let Ok(store) = UndoStore::open(state, &config.folder) else { return Ok(()) };
-    for commit in store.unlogged().unwrap_or_default() {
+    for commit in store.unlogged(LOGGED_WITHIN).unwrap_or_default() {
         let commit = CommitRecord { by: Some(origin::of_this_process()), ..commit };
         let entry = Record::Committed(commit.clone());
         ledger.record(&entry, Durability::Synced).map_err(|e| OpenError::AuditLog(e.to_string()))?;

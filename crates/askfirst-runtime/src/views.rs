@@ -1,9 +1,11 @@
 //! Runs processes on copy-on-write views of the folders that they may write, and holds their changes back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use askfirst::ports::{Access, Launch, LaunchFailed, ProcessOutput, Rehearsed, SandboxReport, WriteScope};
+use askfirst::ports::{
+    Access, Launch, LaunchFailed, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport, WriteScope,
+};
 use askfirst::{RunBasis, RunFact, RunFactKind};
 use askfirst_rehearsal::{Collected, Rehearsals};
 use askfirst_sandbox::{
@@ -60,14 +62,34 @@ impl SandboxLauncher {
 
     /// Runs a process on views, to its end. Runs it again if another commit changed a folder meanwhile.
     pub(crate) fn run_on_views(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+        let rehearsals = self.rehearsals().map_err(LaunchFailed)?;
+        // With the network, a second run could send something twice.
+        let may_repeat = !launch.accepted.contains(&RunFactKind::Network);
         let mut tries = 0;
+        let mut emptied: Vec<PathBuf> = Vec::new();
         loop {
-            let (output, changes, facts) = self.run_once_on_views(launch)?;
-            if changes.is_outdated() && tries < MAX_TRIES {
-                tries += 1;
-                continue;
+            let mut direct = rehearsals.direct_folders();
+            direct.retain(|folder| !emptied.contains(folder));
+            let filled: Vec<PathBuf> = direct.iter().filter(|folder| !is_empty(folder)).cloned().collect();
+            let (output, changes, facts) = self.run_once_on_views(launch, &direct)?;
+            // It may have read what the other commit replaced, so its changes must not be made.
+            if changes.is_outdated() {
+                if may_repeat && tries < MAX_TRIES {
+                    tries += 1;
+                    continue;
+                }
+                return Err(LaunchFailed(
+                    "another command changed the same folder meanwhile; nothing was changed".to_owned(),
+                ));
             }
-            let rehearsals = self.rehearsals().map_err(LaunchFailed)?;
+            // A folder that is mounted directly cannot be removed or renamed: `rm -rf dist` empties it and fails.
+            // Once it is empty, it is as cheap on the view as anywhere.
+            if may_repeat && output.ended != ProcessEnd::Exited(0) && emptied.is_empty() {
+                emptied = filled.into_iter().filter(|folder| is_empty(folder)).collect();
+                if !emptied.is_empty() {
+                    continue;
+                }
+            }
             return Ok(Rehearsed { output, held: changes.hold(rehearsals, facts, note(launch)) });
         }
     }
@@ -75,6 +97,7 @@ impl SandboxLauncher {
     fn run_once_on_views(
         &self,
         launch: &Launch,
+        direct: &[PathBuf],
     ) -> Result<(ProcessOutput, Collected, Vec<RunFact>), LaunchFailed> {
         let sandbox = probe_machine().sandbox(Tier::Full);
         let sandbox =
@@ -87,7 +110,7 @@ impl SandboxLauncher {
             let mut profile = derived.profile.clone();
             profile.network = self.network_of(launch, profile.network);
             profile.environment.extend(VARIABLES.map(|(name, _)| name.into()));
-            let views = rehearsals.views(&mut profile, &spec.folder).map_err(no_view)?;
+            let views = rehearsals.views(&mut profile, &spec.folder, direct).map_err(no_view)?;
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, &spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, &spec, &profile),
@@ -101,7 +124,7 @@ impl SandboxLauncher {
             }
             Ok(((outcome.finished, views, facts), outcome.violations))
         };
-        let search = Search::Only(rehearsals.direct_folders());
+        let search = Search::Only(direct.to_vec());
         let result = self.run_in_sandbox(launch.access, search, run);
         let ((outcome, views, facts), mut violations) = with_explanation(result, hidden)?;
         let changes = views.collect();
@@ -110,6 +133,10 @@ impl SandboxLauncher {
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), changes, facts))
     }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The error for a view that could not be made.
@@ -174,3 +201,7 @@ pub(crate) fn basis(access: Access) -> RunBasis {
         Access::WithoutAsking | Access::Standing | Access::Approved => RunBasis::Approval,
     }
 }
+
+#[cfg(test)]
+#[path = "views/tests/mod.rs"]
+mod tests;

@@ -177,6 +177,12 @@ async fn on_view(
                 let commit = offload(invocation.thread, move || changes.commit(permit)).await;
                 match commit.ok_or_else(no_thread)? {
                     Ok(commits) => return committed(invocation, &*held, &commits, &counts, &output),
+                    Err(CommitFailed::Conflict(why)) if launch.accepted.contains(&RunFactKind::Network) => {
+                        return Err(ToolError::Failed(format!(
+                            "its changes were not made, because the files have changed meanwhile: {why}; it ran \
+                             with the network, so askfirst does not run it again on its own"
+                        )));
+                    }
                     Err(CommitFailed::Conflict(_)) => {}
                     Err(CommitFailed::Failed(why)) => {
                         return Err(ToolError::Failed(format!("its changes were not made: {why}")));

@@ -1,0 +1,133 @@
+//! Runs that meet a limit of the view: the network, leftover processes, the time limit.
+
+use std::io::Write;
+use std::net::TcpListener;
+
+use super::*;
+
+/// Sends a line to a port of this machine. On a view, nothing listens there.
+fn phone(port: u16) -> String {
+    format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3 > heard")
+}
+
+fn answering_port() -> (u16, std::thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"hello\n").unwrap();
+    });
+    (port, serving)
+}
+
+// invariant: 11
+#[test]
+fn network_try_is_asked_about_and_yes_runs_with_the_network() {
+    needs_views!("network_try_is_asked_about_and_yes_runs_with_the_network");
+    let (port, serving) = answering_port();
+    let project = Project::new();
+    fs::write(project.path("job"), phone(port)).unwrap();
+    let refused = project.run("bash job");
+    let Outcome::Denied(refusal) = &refused else { panic!("{refused:?}") };
+    assert!(refusal.reason.contains("tried to reach the network") && refusal.output.is_none(), "{refusal:?}");
+    assert!(!project.path("heard").exists());
+    let project = project.yes();
+    done(project.run("bash job"));
+    assert_eq!(project.read("heard"), "hello\n");
+    assert_eq!(project.asked().len(), 2);
+    serving.join().unwrap();
+}
+
+#[test]
+fn network_that_the_config_denies_is_never_granted() {
+    needs_views!("network_that_the_config_denies_is_never_granted");
+    let project = Project::new().yes();
+    let config = project.base().join("askfirst.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(config, text.replace("network: required", "network: deny")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    fs::write(project.path("job"), phone(listener.local_addr().unwrap().port())).unwrap();
+    assert!(!matches!(project.run("bash job"), Outcome::Done(_)));
+    assert!(listener.accept().is_err());
+    assert_eq!(project.asked(), [""; 0]);
+}
+
+// invariant: 11
+#[test]
+fn second_run_is_judged_by_its_own_changes() {
+    needs_views!("second_run_is_judged_by_its_own_changes");
+    let (port, serving) = answering_port();
+    let project = Project::new().answering(|_, request| match request.description.starts_with("run ") {
+        true => ApprovalDecision::yes(Cause::Person),
+        false => ApprovalDecision::no(Cause::Person),
+    });
+    // It behaves until it has the network.
+    let script = format!("{} && echo x > Makefile; true", phone(port));
+    fs::write(project.path("job"), script).unwrap();
+    let before = project.tree();
+    let outcome = project.run("bash job");
+    assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
+    assert_eq!(project.asked().len(), 2, "{:?}", project.asked());
+    assert!(project.shown().contains("Makefile"));
+    assert_eq!(project.tree(), before);
+    serving.join().unwrap();
+}
+
+// invariant: 11
+#[test]
+fn leftover_process_is_asked_about_and_ended() {
+    needs_views!("leftover_process_is_asked_about_and_ended");
+    let project = Project::new();
+    let script = "(sleep 2; echo late > b; echo late > src/late) > /dev/null 2>&1 & echo early > early";
+    project.asks_about(script, "left 2 processes running");
+    let project = project.yes();
+    done(project.script(script));
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!((project.read("early"), project.read("b")), ("early\n".into(), "b\n".into()));
+    assert!(!project.path("src/late").exists());
+}
+
+// invariant: 11
+#[test]
+fn time_limit_is_asked_about() {
+    needs_views!("time_limit_is_asked_about");
+    let project = Project::new();
+    let before = project.tree();
+    fs::write(project.path("job"), "echo x > b; sleep 60").unwrap();
+    let args = json!({"command": "sh job", "cwd": "root", "timeout": 1});
+    let outcome = run_with(&project.session(), args);
+    let Outcome::Denied(refusal) = &outcome else { panic!("{outcome:?}") };
+    assert!(refusal.reason.contains("did not end within its time limit"), "{refusal:?}");
+    assert!(refusal.output.is_none());
+    assert_eq!(project.tree(), before);
+}
+
+// invariant: 11
+#[test]
+fn remembered_yes_to_another_run_does_not_keep_its_changes() {
+    needs_views!("remembered_yes_to_another_run_does_not_keep_its_changes");
+    let project = Project::with("{ read: none }", "", "").answering(|_, request| {
+        match request.description.starts_with("run ") {
+            true => ApprovalDecision::yes(Cause::Person).remembered(askfirst::ApprovalScope::Session),
+            false => ApprovalDecision::no(Cause::Person),
+        }
+    });
+    let before = project.tree();
+    let outcome = project.script("sleep 60 > /dev/null 2>&1 & echo x > b");
+    assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
+    assert_eq!(project.asked().len(), 2, "{:?}", project.asked());
+    assert_eq!(project.tree(), before);
+}
+
+#[test]
+fn session_keeps_its_tmp_and_another_session_has_its_own() {
+    needs_views!("session_keeps_its_tmp_and_another_session_has_its_own");
+    let project = Project::new();
+    let session = project.session();
+    fs::write(project.path("job"), "echo x >> /tmp/n; wc -l < /tmp/n").unwrap();
+    let count =
+        |session: &ApprovalToolset| done(run_in(session, "sh job"))["stdout"].as_str().unwrap().to_owned();
+    assert_eq!([count(&session), count(&session)], ["1\n", "2\n"]);
+    assert_eq!(count(&project.session()), "1\n");
+}
