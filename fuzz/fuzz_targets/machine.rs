@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use arbitrary::{Arbitrary, Unstructured};
-use askfirst::machine::{Answer, Effect, Machine, Question, QuestionId, Audience, Submission, Ticket};
+use askfirst::machine::{Answer, Audience, Effect, Machine, Question, QuestionId, Submission, Ticket};
 use askfirst::pattern::{Loosen, OfferedPattern};
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalMemory, ApprovalRequest, ApprovalScope, Args, Cause,

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use askfirst::assess::View;
-use askfirst::ports::{ProcessOutput, Launch, LaunchFailed, Launcher};
+use askfirst::ports::{Launch, LaunchFailed, Launcher, ProcessOutput};
 use askfirst::{ApprovalAware, ApprovalContext};
 use askfirst_bench::{Contestant, Failure, in_words, print_race};
 use askfirst_config::{LoadOptions, Places, from_json};

@@ -303,7 +303,7 @@ pub enum Command {
         #[command(flatten)]
         flags: LogFlags,
     },
-    /// Show the decisions that running sessions remember
+    /// Show your rules for this project, and the decisions that running sessions remember
     Memory {
         #[command(subcommand)]
         command: Option<MemoryCommand>,

@@ -39,6 +39,7 @@ pub use effective::{EffectiveLine, effective};
 pub use fault::{Fault, Faults};
 pub use layers::{LoadOptions, PROJECT_FILE, ProjectTrust, find_project, from_json, load, load_with};
 pub use migrate::{Migration, Migration as Migrated, migrate};
+pub use offer::section_that_offers;
 pub use places::Places;
 pub use project_rules::{MainRules, Project, ProjectRule, RuleScope, RulesInForce};
 pub use quote::find_closest;

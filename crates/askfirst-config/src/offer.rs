@@ -46,9 +46,19 @@ impl Config {
     }
 }
 
+/// Returns the section of the config that offers a built-in tool.
+#[must_use]
+pub fn section_that_offers(tool: &str) -> Option<&'static str> {
+    match tool {
+        _ if SHELL_TOOLS.contains(&tool) => Some("shell"),
+        _ if tool.starts_with("worker_") || !BUILT_IN_TOOLS.contains(&tool) => None,
+        _ => Some("sandbox.paths"),
+    }
+}
+
 /// Returns the names of the tools and servers that a config defines.
 pub(crate) fn of(settings: &Settings) -> UntrustedOffer {
-    let is_file_tool = |name: &&&str| !name.starts_with("worker_") && !SHELL_TOOLS.contains(name);
+    let is_file_tool = |name: &&&str| section_that_offers(name) == Some("sandbox.paths");
     let files = BUILT_IN_TOOLS.iter().filter(is_file_tool).filter(|_| !settings.sandbox.paths.is_empty());
     let shell = SHELL_TOOLS.iter().filter(|_| settings.shell.is_some());
     let built_in = files.chain(shell).map(|name| (*name).to_owned());

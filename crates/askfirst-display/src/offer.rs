@@ -3,7 +3,7 @@
 //! A key never changes its meaning. A key that is not offered does nothing.
 
 use askfirst::machine::{Member, Question};
-use askfirst::{Approval, Risk, Timestamp};
+use askfirst::{Approval, RequestSubject, Risk, Timestamp};
 
 use super::target;
 use super::time::span;
@@ -177,18 +177,24 @@ impl Offers {
         let lasts = !withheld.contains(&Choice::Session);
         let (human, once_per_session) = (any(Approval::Human), any(Approval::OncePerSession) && lasts);
         let alone = members.len() == 1;
+        let all = |may: fn(RequestSubject) -> bool| members.iter().all(|member| may(member.request.subject));
+        let may_last = all(RequestSubject::may_last_in_session);
+        // The call has already run: a yes keeps what it did.
+        let keeps = |subject| matches!(subject, RequestSubject::Changes | RequestSubject::ShownChanges);
+        let (yes, no) = if all(keeps) { ("keep", "discard") } else { ("yes", "no") };
         let typed = self.risk == Risk::Irreversible;
         let has_project = members.iter().all(|member| member.project.is_some());
         let until = members.first().and_then(|member| member.remembered_until);
         let until = || until.map_or_else(String::new, |at| format!(" (at most {})", span(now.until(at))));
         let (short, words) = match choice {
             Choice::Once if typed || (once_per_session && !human) => return None,
-            Choice::Once if alone => (Some("yes"), "yes, once".to_owned()),
+            Choice::Once if alone && all(keeps) => (Some(yes), "yes, keep these changes".to_owned()),
+            Choice::Once if alone => (Some(yes), "yes, once".to_owned()),
             Choice::Once if once_per_session => {
                 (Some("all"), "yes to all listed, remembered for those set to once_per_session".to_owned())
             }
             Choice::Once => (Some("all"), "yes to all listed, once".to_owned()),
-            Choice::Session if typed || human => return None,
+            Choice::Session if typed || human || !may_last => return None,
             Choice::Session if alone => (Some("this session…"), format!("yes, for the session{}", until())),
             Choice::Session => {
                 (Some("this session…"), format!("yes to all listed, for the session{}", until()))
@@ -197,12 +203,14 @@ impl Offers {
             Choice::Always => {
                 (Some("always here…"), "yes, always in this project, until you revoke it".to_owned())
             }
-            Choice::NoSession if human => return None,
+            Choice::NoSession if human || !may_last => return None,
             Choice::NoSession => (None, format!("no, for the session{}", until())),
-            Choice::Edit if !alone => return None,
-            Choice::No if alone => (Some("no"), "no".to_owned()),
+            Choice::Edit if !alone || !all(RequestSubject::may_be_edited) => return None,
+            Choice::No if alone && all(keeps) => (Some(no), "no, discard these changes".to_owned()),
+            Choice::No if alone => (Some(no), "no".to_owned()),
             Choice::No => (Some("none"), "no to all listed".to_owned()),
             Choice::View => (None, "view all".to_owned()),
+            Choice::Reason if all(keeps) => (Some("discard, because…"), "no, with a reason".to_owned()),
             Choice::Reason => (Some("no, because…"), "no, with a reason".to_owned()),
             Choice::Edit => (None, "edit the arguments".to_owned()),
             Choice::Facts => (Some("more"), "more keys, and details".to_owned()),

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use askfirst::Approval;
 use askfirst::ports::Access;
@@ -16,7 +17,7 @@ use askfirst_sandbox::{Denial, DeniedPath, Grant, Limits, Network, OSProfile, SY
 
 use super::entry::{EntryKind, ProtectedEntry};
 use super::error::SandboxError;
-use super::hard_links::HardLinks;
+use super::hard_links::{HardLinks, LinkedFiles};
 use super::protected::{ProtectedNames, Snapshot};
 
 /// The maximum number of denied paths. Each takes time before every command.
@@ -60,9 +61,8 @@ pub fn derive_os_sandbox_profile(
     let layers = Layers::new(config)?;
     let roots: Vec<PathBuf> = config.main.sandbox.paths.values().map(|path| path.root.clone()).collect();
     let mut profile = OSProfile::nothing();
-    let known = protected.search(&roots)?;
+    let (known, links) = search_both(protected, links, &roots)?;
     let before = &known.found;
-    let links = links.names(&known.linked)?;
     // Outer points come first, so that each point is decided before the points inside it.
     let mut given: Vec<(PathBuf, GrantLevel)> = Vec::new();
     let mut by_roots: Vec<(PathBuf, GrantLevel)> = Vec::new();
@@ -145,6 +145,23 @@ pub fn derive_os_sandbox_profile(
         given.into_iter().partition(|(_, it)| *it == GrantLevel::Write);
     let paths = |points: Vec<(PathBuf, GrantLevel)>| points.into_iter().map(|(path, _)| path).collect();
     Ok(DerivedProfile { profile, before: known, writable: paths(writable), read_only: paths(read_only) })
+}
+
+/// Searches for protected names and for hard links. In large roots, a second thread looks for the links meanwhile.
+fn search_both(
+    protected: &ProtectedNames,
+    links: &HardLinks,
+    roots: &[PathBuf],
+) -> Result<(Snapshot, Arc<LinkedFiles>), SandboxError> {
+    let known = std::thread::scope(|scope| {
+        if links.is_worth_a_thread() {
+            // Without the thread, the next step searches. That step also reports its error.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || drop(links.names(&[])));
+        }
+        protected.search(roots)
+    })?;
+    let links = links.names(&known.linked)?;
+    Ok((known, links))
 }
 
 /// The access that the protected names around a point leave.

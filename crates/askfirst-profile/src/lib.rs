@@ -10,6 +10,7 @@ mod derive;
 mod digests;
 mod entry;
 mod error;
+mod folder_cache;
 mod git;
 mod hard_links;
 mod harmless;
@@ -23,9 +24,13 @@ pub use derive::{DerivedProfile, derive_os_sandbox_profile};
 pub use digests::EntryDigest;
 pub use entry::{EntryKind, ProtectedEntry, Stamp};
 pub use error::SandboxError;
+pub use folder_cache::{CachedFolders, FolderCache};
 pub use git::GitPointer;
 pub use hard_links::{HardLinks, LinkedFiles};
-pub use machine::{MachineSandbox, end_helpers, keep_helpers, probe_machine, untested_sandbox, use_helper};
+pub use machine::{
+    MachineSandbox, end_helpers, keep_helpers, probe_machine, start_helper_early, untested_sandbox,
+    use_helper,
+};
 pub use protected::{ProtectedNames, SearchResult, Snapshot};
 pub use quarantine::{QuarantineReport, QuarantineScope, quarantine, reopen};
 pub use toolchains::{HiddenReason, StartEnvironment, Toolchains};

@@ -70,6 +70,15 @@ pub fn untested_sandbox(least: Tier) -> Result<Arc<UnprovenSandbox>, String> {
     Ok(sandbox)
 }
 
+/// Starts the helper of the sandbox that [`untested_sandbox`] returns for the full tier, so that it is ready when the first
+/// program is. For a process that has just started and never changes its privileges.
+pub fn start_helper_early() {
+    // Without a helper, the first program reports it.
+    if let Ok(sandbox) = untested_sandbox(Tier::Full) {
+        sandbox.start_helper();
+    }
+}
+
 fn probe(helper: Helper) -> MachineSandbox {
     let probe =
         if KEEP_HELPERS.load(Ordering::Relaxed) { Sandbox::probe_with_helper_pool } else { Sandbox::probe };

@@ -8,10 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst_config::{Config, Settings};
 use askfirst_files::never::{NeverRules, is_aside};
@@ -21,14 +20,12 @@ use rustix::fs::{Access, AtFlags, Dir, FileType, OFlags};
 
 use super::entry::{EntryKind, ProtectedEntry, Stamp};
 use super::error::SandboxError;
+use super::folder_cache::{CachedFolders, FolderStamp};
 use super::git::{
     GitPointer, LinkScope, PointerSearch, RepositorySigns, global_settings, is_covered_by_rules,
 };
 use super::hard_links::linked_below;
 use super::reading::folder_at;
-
-/// A folder that changed less than this before it was read may change again within the same clock tick.
-const SETTLED: Duration = Duration::from_secs(2);
 
 /// The maximum depth of nested folders that is searched.
 const MAX_DEPTH: usize = 512;
@@ -40,7 +37,11 @@ pub struct ProtectedNames {
     home: Option<PathBuf>,
     /// Git settings that apply to every repository.
     pub(super) settings: Vec<PathBuf>,
-    known: Mutex<HashMap<PathBuf, FolderListing>>,
+    known: Mutex<HashMap<PathBuf, Arc<FolderListing>>>,
+    /// Whether a folder was read since the cache of earlier processes was read or written.
+    changed: AtomicBool,
+    /// The outermost roots of the last search.
+    searched: Mutex<Vec<PathBuf>>,
     /// The entries that this session quarantined, by new name, with their inode numbers.
     moved: Mutex<HashMap<PathBuf, (u64, QuarantineContent)>>,
 }
@@ -76,18 +77,18 @@ pub struct SearchResult {
 }
 
 /// The cached content of one folder.
-#[derive(Clone)]
-struct FolderListing {
-    changed: (i64, i64, u64),
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FolderListing {
+    pub(super) stamp: FolderStamp,
     /// The protected entries, and whether each is a regular file. The facts about a file are read again each time.
-    found: Vec<(PathBuf, ProtectedEntry, bool)>,
-    folders: Vec<PathBuf>,
+    pub(super) found: Vec<(PathBuf, ProtectedEntry, bool)>,
+    pub(super) folders: Vec<PathBuf>,
     /// Folders that programs cannot open, with their inode numbers.
-    hidden: Vec<(PathBuf, u64)>,
+    pub(super) hidden: Vec<(PathBuf, u64)>,
     /// A `.git` that is not a folder.
-    git: Option<PathBuf>,
+    pub(super) git: Option<PathBuf>,
     /// Whether git treats the folder as a repository although it is not named `.git`.
-    repository: bool,
+    pub(super) repository: bool,
 }
 
 impl ProtectedNames {
@@ -110,7 +111,38 @@ impl ProtectedNames {
         let home = home.map(real);
         let settings = global_settings(home.as_deref());
         let folder = real(config.folder.clone());
-        Ok(Self { never, folder, home, settings, known, moved })
+        let (changed, searched) = (AtomicBool::new(false), Mutex::default());
+        Ok(Self { never, folder, home, settings, known, changed, searched, moved })
+    }
+
+    /// Uses what earlier processes found in folders that have not changed since.
+    #[must_use]
+    pub fn with_cached(self, cached: &mut CachedFolders) -> Self {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = std::mem::take(&mut cached.listings);
+        self
+    }
+
+    /// Whether a folder was read since the last call.
+    pub(super) fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::Relaxed)
+    }
+
+    /// What is known about the folders in the roots of the last search.
+    ///
+    /// A folder with quarantined entries is left out, since other processes do not know who quarantined them.
+    pub(super) fn listings(&self) -> Vec<(PathBuf, Arc<FolderListing>)> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.searched.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = Vec::with_capacity(known.len());
+        while let Some(path) = waiting.pop() {
+            let Some(listing) = known.get(&path) else { continue };
+            waiting
+                .extend(listing.folders.iter().chain(listing.hidden.iter().map(|(path, _)| path)).cloned());
+            if !listing.found.iter().any(|(path, ..)| path.file_name().is_some_and(is_aside)) {
+                all.push((path, Arc::clone(listing)));
+            }
+        }
+        all
     }
 
     /// Returns the denial for a path, checking every form in which a rule may name it.
@@ -199,6 +231,7 @@ impl ProtectedNames {
         let outermost =
             roots.iter().filter(|root| !roots.iter().any(|other| other != *root && root.starts_with(other)));
         let mut waiting: Vec<PathBuf> = outermost.cloned().collect();
+        self.searched.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&waiting);
         while let Some(path) = waiting.pop() {
             let searched = match self.folder(&path, roots, &mut known) {
                 Ok(_) if is_too_deep(&path, roots) => Err(rustix::io::Errno::NAMETOOLONG.into()),
@@ -261,15 +294,15 @@ impl ProtectedNames {
         &self,
         path: &Path,
         roots: &[PathBuf],
-        known: &mut HashMap<PathBuf, FolderListing>,
-    ) -> io::Result<FolderListing> {
+        known: &mut HashMap<PathBuf, Arc<FolderListing>>,
+    ) -> io::Result<Arc<FolderListing>> {
         let stat = fs::symlink_metadata(path)?;
         if !stat.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        let changed = (stat.ctime(), stat.ctime_nsec(), stat.ino());
-        if let Some(folder) = known.get(path).filter(|folder| folder.changed == changed) {
-            return Ok(folder.clone());
+        let stamp = FolderStamp::of(&stat);
+        if let Some(folder) = known.get(path).filter(|folder| folder.stamp == stamp) {
+            return Ok(Arc::clone(folder));
         }
         self.read_folder(path, roots, known)
     }
@@ -279,15 +312,14 @@ impl ProtectedNames {
         &self,
         path: &Path,
         roots: &[PathBuf],
-        known: &mut HashMap<PathBuf, FolderListing>,
-    ) -> io::Result<FolderListing> {
+        known: &mut HashMap<PathBuf, Arc<FolderListing>>,
+    ) -> io::Result<Arc<FolderListing>> {
         let mut handle = Dir::new(folder_at(path, OFlags::RDONLY)?)?;
         // Without search permission, the names can be read but nothing about the files.
         rustix::fs::accessat(handle.fd()?, ".", Access::EXEC_OK, AtFlags::empty())?;
-        let stat = handle.stat()?;
-        let changed = (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or_default(), stat.st_ino);
+        let stamp = FolderStamp::of_handle(&handle.stat()?);
         let mut folder = FolderListing {
-            changed,
+            stamp,
             found: Vec::new(),
             folders: Vec::new(),
             hidden: Vec::new(),
@@ -362,11 +394,10 @@ impl ProtectedNames {
             }
         }
         folder.repository = signs.make_repository() && !is_covered_by_rules(path, roots, &signs);
-        let settled = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| {
-            now.as_secs().saturating_sub(u64::try_from(changed.0).unwrap_or(u64::MAX)) > SETTLED.as_secs()
-        });
-        if settled {
-            known.insert(path.to_owned(), folder.clone());
+        let folder = Arc::new(folder);
+        if stamp.is_settled() {
+            known.insert(path.to_owned(), Arc::clone(&folder));
+            self.changed.store(true, Ordering::Relaxed);
         }
         Ok(folder)
     }

@@ -1,6 +1,7 @@
 //! Tests of protected names and hard links, with real folders.
 
 mod by_links;
+mod cached;
 mod git;
 mod outside;
 mod properties;
@@ -67,10 +68,12 @@ impl World {
     }
 
     fn denied(&self) -> Vec<(String, Denial)> {
-        let links = HardLinks::search(&[self.path("w")]).unwrap();
+        self.denied_by(&self.protected(), &HardLinks::search(&[self.path("w")]).unwrap())
+    }
+
+    fn denied_by(&self, protected: &ProtectedNames, links: &HardLinks) -> Vec<(String, Denial)> {
         let derived =
-            derive_os_sandbox_profile(&self.config, Access::WithoutAsking, &self.protected(), &links)
-                .unwrap();
+            derive_os_sandbox_profile(&self.config, Access::WithoutAsking, protected, links).unwrap();
         let base = self.path("w");
         let name = |path: &Path| path.strip_prefix(&base).unwrap().to_str().unwrap().to_owned();
         let mut denied: Vec<_> =

@@ -9,6 +9,7 @@ mod layout;
 mod listing;
 mod missing;
 mod scan;
+mod stored;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ use scan::Scan;
 use trace::trace;
 
 /// The environment that toolchains follow from, as this process was started with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartEnvironment {
     /// The entries of `PATH`.
     pub path: Vec<PathBuf>,
@@ -46,7 +47,7 @@ impl StartEnvironment {
 }
 
 /// The toolchains that processes in the sandbox may read under a config.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Toolchains {
     /// The files and folders, without links.
     shown: Vec<PathBuf>,

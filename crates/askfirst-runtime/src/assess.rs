@@ -13,7 +13,7 @@ use askfirst::toolset::BoxFuture;
 use askfirst::{
     ApprovalContext, ApprovalRequest, Assessment, Judgement, Policy, Shown, ToolError, Toolset, judge,
 };
-use askfirst_config::find_closest;
+use askfirst_config::{find_closest, section_that_offers};
 use serde_json::Value;
 
 /// How to treat a tool name without a definition.
@@ -118,12 +118,16 @@ fn assess(call: &ApprovalContext, toolset: &dyn Toolset, policy: &Policy, unknow
     assessment
 }
 
-/// Returns the reason for an unknown name, with the tool that was probably meant.
+/// Returns the reason for an unknown name, with the tool that was probably meant, or with the missing section.
 fn no_such_tool(name: &str, toolset: &dyn Toolset, policy: &Policy) -> String {
     let tools = toolset.tools();
     let known = tools.iter().map(|tool| tool.name.as_str());
     let close = find_closest(name, known.chain(policy.untrusted_tools().iter().map(String::as_str)));
-    let hint = close.map(|close| format!("; hint: did you mean `{close}`?")).unwrap_or_default();
+    let hint = match (section_that_offers(name), close) {
+        (Some(section), _) => format!("; hint: the config offers it with a section `{section}`"),
+        (None, Some(close)) => format!("; hint: did you mean `{close}`?"),
+        (None, None) => String::new(),
+    };
     format!("there is no tool `{}`{hint}", short(name))
 }
 

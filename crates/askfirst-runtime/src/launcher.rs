@@ -2,31 +2,35 @@
 //!
 //! Where no sandbox works, it starts nothing, unless the config or a person has accepted that.
 
+mod convert;
 mod journal;
+mod plain;
 mod registry;
 mod toolchains;
 mod tracker;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use askfirst::ports::{
     Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport,
-    Stream,
 };
 use askfirst::{RunFactKind, SandboxStatus};
 use askfirst_sandbox::{
-    Attempt, Capture, Descriptors, End, LaunchError, Limits, Network, OSProfile, Output, OutputListener,
-    Spec, Stdin, Stop, Violation, attach_in_sandbox,
+    Attempt, Descriptors, End, LaunchError, Limits, Network, OSProfile, Spec, Stop, Violation,
+    attach_in_sandbox,
 };
 
-use crate::rehearsal::Rehearsals;
 use crate::sandbox::{
     DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine, untested_sandbox,
 };
 use askfirst_config::{Config, NetworkAccess, Settings, Tier};
+use askfirst_rehearsal::Rehearsals;
+use convert::{ended, output_listener, pass_stop, session_ended};
+pub(crate) use convert::{finished, joined, spec};
+pub use plain::PlainLauncher;
+use plain::launch_plain;
 use registry::LaunchRegistry;
 pub(crate) use toolchains::with_explanation;
 use toolchains::{NOT_EXECUTABLE, NOT_FOUND};
@@ -211,6 +215,7 @@ impl SandboxLauncher {
     ) -> Result<(ProcessEnd, SandboxReport), LaunchFailed> {
         let sandbox = untested_sandbox(minimum_tier(&self.config));
         let sandbox = sandbox.map_err(|why| LaunchFailed(format!("no sandbox works here: {why}")))?;
+        self.prepare();
         let spec = self.with_variables(&spec(launch)?);
         let mut hidden = None;
         let run = |derived: &DerivedProfile, stop: &Stop| {
@@ -390,7 +395,8 @@ impl SandboxLauncher {
         let run = |derived: &DerivedProfile, stop: &Stop| {
             pass_stop(listener, stop);
             let network = self.network_of(launch, derived.profile.network);
-            let profile = &OSProfile { network, ..derived.profile.clone() };
+            let profile = OSProfile { network, ..derived.profile.clone() };
+            let profile = &self.limit_writes(profile, launch.writes);
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, spec, profile),
@@ -402,142 +408,6 @@ impl SandboxLauncher {
         let (outcome, violations) = with_explanation(result, hidden)?;
         Ok(finished(outcome, SandboxReport { tier: sandbox.tier().to_string(), violations }))
     }
-}
-
-/// Starts processes in a session of their own, without a sandbox.
-#[derive(Debug, Default)]
-pub struct PlainLauncher {
-    running: LaunchRegistry,
-}
-
-impl PlainLauncher {
-    /// Stops all running processes, and starts no more.
-    pub fn stop(&self) {
-        self.running.stop();
-    }
-}
-
-impl Launcher for PlainLauncher {
-    fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
-        launch_plain(&self.running, &spec(launch)?, None)
-    }
-
-    fn launch_heard(
-        &self,
-        launch: &Launch,
-        listener: &Arc<dyn Listener>,
-    ) -> Result<ProcessOutput, LaunchFailed> {
-        launch_plain(
-            &self.running,
-            &Spec { listener: Some(output_listener(listener)), ..spec(launch)? },
-            Some(listener),
-        )
-    }
-}
-
-/// Converts a listener of the port to a listener of the sandbox crate.
-fn output_listener(listener: &Arc<dyn Listener>) -> OutputListener {
-    let listener = Arc::clone(listener);
-    Arc::new(move |output, bytes| {
-        let stream = match output {
-            Output::Stdout => Stream::Stdout,
-            Output::Stderr => Stream::Stderr,
-        };
-        listener.wrote(stream, bytes);
-    })
-}
-
-/// Gives a listener the means to stop the process that is about to start.
-fn pass_stop(listener: Option<&Arc<dyn Listener>>, stop: &Stop) {
-    if let Some(listener) = listener {
-        let stop = stop.clone();
-        let end: Arc<dyn Fn() + Send + Sync> = Arc::new(move || stop.stop());
-        listener.starts(&end);
-    }
-}
-
-fn session_ended() -> LaunchFailed {
-    LaunchFailed("the session has ended, so no more commands are started".to_owned())
-}
-
-fn launch_plain(
-    running: &LaunchRegistry,
-    spec: &Spec,
-    listener: Option<&Arc<dyn Listener>>,
-) -> Result<ProcessOutput, LaunchFailed> {
-    let _launch = running.begin().ok_or_else(session_ended)?;
-    let outcome = running.with(|stop| {
-        pass_stop(listener, stop);
-        askfirst_sandbox::launch(spec, stop)
-    });
-    let outcome = outcome.map_err(|e| LaunchFailed(e.to_string()))?;
-    Ok(finished(outcome, SandboxReport { tier: "none".to_owned(), violations: Vec::new() }))
-}
-
-pub(crate) fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
-    let mut argv = launch.argv.iter().cloned();
-    let program: OsString =
-        argv.next().ok_or_else(|| LaunchFailed("the program name is missing".to_owned()))?;
-    Ok(Spec {
-        program,
-        args: argv.collect(),
-        env: launch.env.clone(),
-        folder: launch.folder.clone(),
-        stdin: if launch.stdin.is_empty() { Stdin::Null } else { Stdin::Bytes(launch.stdin.clone()) },
-        limits: Limits {
-            wall: launch.wall,
-            cpu: launch.cpu,
-            memory: launch.memory,
-            processes: launch.processes,
-            file: launch.file,
-            output: launch.output,
-        },
-        listener: None,
-    })
-}
-
-fn ended(end: End) -> ProcessEnd {
-    match end {
-        End::Exited(code) => ProcessEnd::Exited(code),
-        End::Signalled(signal) => ProcessEnd::Signalled(signal),
-        End::TimedOut => ProcessEnd::TimedOut,
-        End::Stopped => ProcessEnd::Stopped,
-    }
-}
-
-pub(crate) fn finished(outcome: askfirst_sandbox::LaunchOutcome, report: SandboxReport) -> ProcessOutput {
-    let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
-    let lines = report.violations.iter().flat_map(|line| format!("\n[sandbox: {line}]").into_bytes());
-    let mut stderr = [joined(outcome.stderr), survivors_line(&outcome.survivors)].concat();
-    stderr.extend(lines);
-    if !report.violations.is_empty() {
-        stderr.push(b'\n');
-    }
-    ProcessOutput {
-        ended: ended(outcome.end),
-        dropped,
-        stdout: joined(outcome.stdout),
-        stderr,
-        walled: report,
-    }
-}
-
-/// Reports processes that could not be killed.
-fn survivors_line(survivors: &[i32]) -> Vec<u8> {
-    if survivors.is_empty() {
-        return Vec::new();
-    }
-    format!("\n[{} processes could not be killed: {survivors:?}]\n", survivors.len()).into_bytes()
-}
-
-/// Joins head and tail, with a line between them that says how many bytes were left out.
-pub(crate) fn joined(captured: Capture) -> Vec<u8> {
-    let mut bytes = captured.head;
-    if captured.dropped > 0 {
-        bytes.extend(format!("\n... [{} bytes left out]\n", captured.dropped).into_bytes());
-    }
-    bytes.extend(captured.tail);
-    bytes
 }
 
 #[cfg(test)]

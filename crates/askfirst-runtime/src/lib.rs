@@ -29,7 +29,6 @@ pub mod pipeline;
 pub mod project;
 pub mod random;
 mod recording;
-mod rehearsal;
 pub mod session;
 pub mod sessions;
 mod settle;
@@ -37,7 +36,7 @@ mod settle;
 mod skip;
 pub mod tools;
 pub mod toolset;
-pub mod undo;
+mod views;
 pub mod watch;
 
 pub use askfirst_config as config;
@@ -47,6 +46,7 @@ pub use askfirst_files::fold_text;
 pub use askfirst_profile as sandbox;
 #[doc(hidden)]
 pub use askfirst_profile as walls;
+pub use askfirst_rehearsal as rehearsal;
 pub use blocking::block_on;
 pub use controller::ApprovalController;
 pub use session::Session;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use askfirst::policy::NeedsApproval;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
-use askfirst::record::Record;
+use askfirst::record::{CommitRecord, Record};
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
 use askfirst_config::{
@@ -24,10 +24,11 @@ use crate::controller::ApprovalController;
 use crate::launcher::{SandboxLauncher, lacks_required_sandbox, lazy_sandbox_status};
 use crate::ledger::{Ledger, SessionId};
 use crate::observer::Observer;
+use crate::origin;
 use crate::project::ProjectRules;
 use crate::tools::catalog::{Catalog, CatalogError, ledger_path, redactor, warnings};
 use crate::toolset::{ApprovalToolset, Run};
-use crate::undo::UndoStore;
+use askfirst_rehearsal::UndoStore;
 use log::LogSetup;
 
 pub use log::log_action;
@@ -356,6 +357,7 @@ fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> R
     // A store that cannot be opened is reported when a command needs it.
     let Ok(store) = UndoStore::open(state, &config.folder) else { return Ok(()) };
     for commit in store.unlogged().unwrap_or_default() {
+        let commit = CommitRecord { by: Some(origin::of_this_process()), ..commit };
         let entry = Record::Committed(commit.clone());
         ledger.record(&entry, Durability::Synced).map_err(|e| OpenError::AuditLog(e.to_string()))?;
         store.mark_logged(&commit);

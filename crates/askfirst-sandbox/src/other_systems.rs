@@ -152,6 +152,9 @@ impl Sandbox {
         None
     }
 
+    /// Does nothing, since this system uses no helpers.
+    pub(crate) fn start_helper(&self) {}
+
     pub(crate) fn is_first_choice(&self) -> bool {
         true
     }

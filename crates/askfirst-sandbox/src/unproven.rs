@@ -13,6 +13,7 @@ use crate::isolation::{Helper, Sandbox, Tier};
 pub struct UnprovenSandbox {
     helper: Helper,
     least: Tier,
+    first: Option<Arc<Sandbox>>,
     proven: OnceLock<Arc<Sandbox>>,
 }
 
@@ -20,7 +21,15 @@ impl UnprovenSandbox {
     /// Starts nothing. Never uses a tier weaker than `least`.
     #[must_use]
     pub fn new(helper: Helper, least: Tier) -> Self {
-        Self { helper, least, proven: OnceLock::new() }
+        let first = Sandbox::untested(helper.clone()).map(Arc::new);
+        Self { helper, least, first, proven: OnceLock::new() }
+    }
+
+    /// Starts the helper of the first program, so that it is ready when the caller has prepared the rest.
+    ///
+    /// The helper has the privileges that this process has now. It ends with this process.
+    pub fn start_helper(&self) {
+        self.first.iter().for_each(|first| first.start_helper());
     }
 
     /// The sandbox in which a program has run, if there is one yet.
@@ -41,11 +50,11 @@ impl UnprovenSandbox {
         if let Some(proven) = self.proven.get() {
             return start(proven);
         }
-        let failed = match Sandbox::untested(self.helper.clone()) {
+        let failed = match &self.first {
             Some(first) => {
-                let started = start(&first);
+                let started = start(first);
                 if !matches!(started, Err(LaunchError::Sandbox { .. })) {
-                    self.proven.get_or_init(|| Arc::new(first));
+                    self.proven.get_or_init(|| Arc::clone(first));
                     return started;
                 }
                 started.err()

@@ -30,7 +30,7 @@ use sorts::{COPYING, FILLING, INTERPRETERS, SAYING, SENDING, SWEEPING, UNPACKING
 const MOST_NAMES: usize = 10_000;
 
 /// What a command touches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Touched<'a> {
     pub(super) reasons: Vec<Reason>,
     /// For each redirection, in order.
@@ -61,31 +61,10 @@ pub(super) struct Touched<'a> {
     pub(super) unclear: Approval,
 }
 
-impl Touched<'_> {
-    fn nothing(unclear: Approval) -> Self {
-        Self {
-            reasons: Vec::new(),
-            streams: Vec::new(),
-            places: Vec::new(),
-            roots: Vec::new(),
-            writes: Vec::new(),
-            made: Vec::new(),
-            read: Vec::new(),
-            written: Vec::new(),
-            kept: Vec::new(),
-            judged_by: Vec::new(),
-            run: Vec::new(),
-            filled: Vec::new(),
-            odd: false,
-            unclear,
-        }
-    }
-}
-
 /// Looks at everything that a command touches.
 pub(super) fn touched<'a>(start: &'a Start, reach: &'a Reach<'a>) -> Touched<'a> {
-    let mut looker =
-        Looker { start, reach, world: reach.world, touched: Touched::nothing(reach.unclear.get()) };
+    let touched = Touched { unclear: reach.unclear.get(), ..Touched::default() };
+    let mut looker = Looker { start, reach, world: reach.world, touched };
     looker.folder();
     if let (Some(used), Kind::Program) = (&start.used, start.kind) {
         looker.program(used);
@@ -129,13 +108,6 @@ impl<'a> Looker<'a> {
 
     fn unclear(&self, why: impl Into<Cow<'static, str>>) -> Reason {
         Reason::new(self.reach.unclear.get(), why)
-    }
-
-    /// Lowers the reasons from this one on: what they are about may not come about.
-    fn only_guessed(&mut self, from: usize) {
-        let unclear = self.reach.unclear.get();
-        let new = self.touched.reasons.iter_mut().skip(from);
-        new.for_each(|reason| reason.approval = reason.approval.min(unclear));
     }
 
     fn folder(&mut self) {

@@ -174,11 +174,10 @@ fn work(queue: &Receiver<Job>, shared: &SharedState, options: &Options, schemas:
 }
 
 /// The note of a refusal without a terminal. The agent reads it, so it names no flag that approves the call.
-const NO_TERMINAL: &str = "needs approval, but there is no terminal";
+const NO_TERMINAL: &str = "there is no terminal";
 
 /// The note of a refusal without a terminal, for a call that is set to `human`.
-const NO_TERMINAL_FOR_PERSON: &str =
-    "needs the answer of a person every time (`human`), but there is no terminal";
+const NO_TERMINAL_FOR_PERSON: &str = "there is no terminal, and the call needs a person every time (`human`)";
 
 /// The number of earlier requests that are kept.
 const MAX_HISTORY: usize = 200;

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::json::in_order;
 use crate::presentation::ApprovalPresentation;
-use crate::request::ApprovalRequest;
+use crate::request::{ApprovalRequest, RequestSubject};
 
 pub use content::ContentDigest;
 
@@ -171,11 +171,15 @@ pub(crate) fn digest_of(request: &ApprovalRequest) -> Digest {
         patterns,
         deadline,
         exclude_keys,
+        subject,
         approval,
     } = request;
     let mut digest = ValueHasher::default();
     digest.short(&(call_id, tool_name, action, same, facts, group_id, caller, risk));
     digest.short(&(definition, patterns, deadline, exclude_keys, approval));
+    if *subject != RequestSubject::Call {
+        digest.short(&(subject,));
+    }
     digest.text(description);
     digest.map(args);
     digest.value(payload);

@@ -88,6 +88,8 @@ pub enum RunFact {
     Listened(Vec<u16>),
     /// It ran until the time limit.
     TimedOut,
+    /// It failed to rename a folder, which a view does not allow.
+    FolderRename,
 }
 
 impl RunFact {
@@ -106,6 +108,7 @@ impl RunFact {
                 format!("listened on port{} {}", s(ports.len() as u64), named.join(", "))
             }
             Self::TimedOut => "did not end within its time limit".to_owned(),
+            Self::FolderRename => "could not rename a folder, which works only on the real files".to_owned(),
         }
     }
 
@@ -116,6 +119,7 @@ impl RunFact {
             Self::TriedNetwork(_) => RunFactKind::Network,
             Self::LeftProcesses(_) | Self::Listened(_) => RunFactKind::Processes,
             Self::TimedOut => RunFactKind::TimeLimit,
+            Self::FolderRename => RunFactKind::RealFiles,
         }
     }
 }
@@ -129,6 +133,8 @@ pub enum RunFactKind {
     Processes,
     /// The call may run until its time limit.
     TimeLimit,
+    /// The call runs on the real files, without undo.
+    RealFiles,
 }
 
 /// What the decision about effects depends on besides the effects.

@@ -208,8 +208,9 @@ impl<'a> Judgement<'a> {
                     Some((approval, Reason::Default(approval, origin)))
                 }),
         };
+        self.says_rehearse |=
+            configured.as_ref().is_some_and(|(approval, _)| *approval == Approval::Rehearse);
         if let Some((approval, reason)) = configured.filter(|(approval, _)| *approval > self.approval) {
-            self.says_rehearse |= approval == Approval::Rehearse;
             self.approval = approval;
             self.raised.push(reason);
         }

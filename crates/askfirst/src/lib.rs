@@ -101,7 +101,7 @@ pub use policy::{Case, NeedsApproval, OverrideVerdict, Policy, Rules, SandboxSta
 #[doc(hidden)]
 pub use policy::{Needs, Walls};
 pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
-pub use request::{Action, ActionPart, ApprovalRequest, Fact, simple_approval_request};
+pub use request::{Action, ActionPart, ApprovalRequest, Fact, RequestSubject, simple_approval_request};
 pub use toolset::{EffectsAnswer, EffectsQuestion, Invocation, Outcome, ToolError, Toolset};
 pub use verdict::{Because, HeldBack, Refusal, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};

@@ -1,5 +1,6 @@
 //! The policy: the owner's rules about tools, with an index, so that many rules are as fast as a few.
 
+mod machine;
 mod offer;
 mod paths;
 
@@ -16,6 +17,7 @@ use crate::request::Template;
 use crate::verdict::Because;
 use crate::when::{BadGlob, Condition, Doubt, Glob, Test};
 use crate::words::{Approval, Risk};
+pub use machine::SandboxStatus;
 
 /// Tools that can do anything, so only a `deny` glob covers them. They ask unless the config names them exactly.
 pub const GUARDED: [&str; 4] = ["shell", "exec", "worker_call", "worker_create"];
@@ -341,18 +343,6 @@ impl<'a> MatchingCases<'a> {
     }
 }
 
-/// Whether an OS sandbox is available for calls that start a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum SandboxStatus {
-    /// The sandbox works, or the owner accepts that it does not.
-    Settled,
-    /// The sandbox does not work, and the owner did not accept that. No process starts without asking.
-    #[default]
-    Missing,
-    /// The sandbox does not work, and the config requires it. No process starts.
-    Demanded,
-}
-
 /// An override: a user's own decision point.
 ///
 /// It replaces the approval values of the config and the tool's own assessment. It never replaces a block or a `deny`.
@@ -421,20 +411,6 @@ impl Policy {
         self.detect_path_tests()
     }
 
-    /// Sets the state of the sandbox.
-    #[must_use]
-    pub fn with_sandbox(mut self, sandbox: SandboxStatus) -> Self {
-        (self.sandbox, self.probe_sandbox) = (sandbox, None);
-        self
-    }
-
-    /// Sets a function that finds out the state of the sandbox, for each call that would start a process.
-    #[must_use]
-    pub fn with_sandbox_probe(mut self, probe: impl Fn() -> SandboxStatus + Send + Sync + 'static) -> Self {
-        self.probe_sandbox = Some(Arc::new(probe));
-        self
-    }
-
     /// Sets the digest of the config that the policy comes from.
     #[must_use]
     pub fn with_digest(mut self, digest: Digest) -> Self {
@@ -468,31 +444,6 @@ impl Policy {
     #[must_use]
     pub fn floors(&self) -> &[Rules] {
         &self.floors
-    }
-
-    /// Sets a function that returns why this machine cannot run calls on a view, or `None` if it can.
-    #[must_use]
-    pub fn with_rehearsal_probe(
-        mut self,
-        probe: impl Fn() -> Option<Arc<str>> + Send + Sync + 'static,
-    ) -> Self {
-        self.probe_rehearsal = Some(Arc::new(probe));
-        self
-    }
-
-    /// Returns why this machine cannot run calls on a view, or `None` if it can.
-    #[must_use]
-    pub fn rehearsal_obstacle(&self) -> Option<Arc<str>> {
-        match &self.probe_rehearsal {
-            Some(probe) => probe(),
-            None => Some("no view of the files is set up".into()),
-        }
-    }
-
-    /// Returns the state of the sandbox.
-    #[must_use]
-    pub fn sandbox(&self) -> SandboxStatus {
-        self.probe_sandbox.as_ref().map_or(self.sandbox, |probe| probe())
     }
 
     /// Returns the digest of the config that the policy comes from.

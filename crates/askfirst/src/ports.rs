@@ -176,6 +176,18 @@ pub struct Launch {
     pub access: Access,
     /// What a person has accepted about the run, besides the access.
     pub accepted: Vec<RunFactKind>,
+    /// What it may write of the folders that its access allows.
+    pub writes: WriteScope,
+}
+
+/// What a process may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WriteScope {
+    /// Everything that its access allows.
+    #[default]
+    Everything,
+    /// Only build output: the process runs on the real files, and what it writes cannot be held back.
+    Products,
 }
 
 /// How a process ended.

@@ -86,6 +86,48 @@ impl std::fmt::Display for Action {
     }
 }
 
+/// What a yes to a request allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestSubject {
+    /// Running the call.
+    #[default]
+    Call,
+    /// Running a call again that ran on a view, with what it tried.
+    RunAgain,
+    /// Keeping the changes of a call that ran on a view.
+    Changes,
+    /// The same, where a changed file is always shown: an answer holds for exactly these changes.
+    ShownChanges,
+}
+
+impl RequestSubject {
+    fn is_call(&self) -> bool {
+        *self == Self::Call
+    }
+
+    /// Whether a person can edit the arguments.
+    #[must_use]
+    pub fn may_be_edited(self) -> bool {
+        self == Self::Call
+    }
+
+    /// Whether an answer can be remembered for the session.
+    #[must_use]
+    pub fn may_last_in_session(self) -> bool {
+        match self {
+            Self::Call | Self::RunAgain | Self::Changes => true,
+            Self::ShownChanges => false,
+        }
+    }
+
+    /// Whether an approval can hold always in a project.
+    #[must_use]
+    pub fn may_last_in_project(self) -> bool {
+        self == Self::Call
+    }
+}
+
 /// A request for approval of one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
@@ -137,6 +179,9 @@ pub struct ApprovalRequest {
     /// Arguments that are shown, but go into neither memory nor the audit log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude_keys: Vec<String>,
+    /// What a yes allows.
+    #[serde(default, skip_serializing_if = "RequestSubject::is_call")]
+    pub subject: RequestSubject,
     /// The approval value that requires this request. The judge sets it.
     #[serde(default = "required")]
     pub approval: Approval,
@@ -168,6 +213,7 @@ impl ApprovalRequest {
             patterns: Vec::new(),
             deadline: None,
             exclude_keys: Vec::new(),
+            subject: RequestSubject::Call,
             approval: Approval::Required,
         }
     }
@@ -207,6 +253,7 @@ impl ApprovalRequest {
             && self.facts == other.facts
             && self.patterns == other.patterns
             && self.exclude_keys == other.exclude_keys
+            && self.subject == other.subject
     }
 
     /// Whether a person who saw this request also saw everything that the other one would show.

@@ -27,6 +27,12 @@ impl Because {
         Self { rule: rule.into(), file: None, line: None, text: text.into() }
     }
 
+    /// Whether this is the tool's own assessment. The reasons after it then name the rules that the tool applied.
+    #[must_use]
+    pub fn is_own_assessment(&self) -> bool {
+        &*self.rule == "tool's own assessment"
+    }
+
     /// Returns the name of the rule with its file and line.
     #[must_use]
     pub fn place(&self) -> String {

@@ -164,11 +164,13 @@ fn difference(found: &Listing, expected: &Listing) -> String {
     wrong.map(line).collect::<Vec<_>>().join("\n")
 }
 
+// invariant: 11
 #[test]
 fn killed_swap_leaves_the_old_or_the_new_tree() {
     kill_everywhere(Layer::Own, "own", 700);
 }
 
+// invariant: 11
 #[test]
 fn killed_copy_leaves_the_old_or_the_new_tree() {
     kill_everywhere(Layer::Other, "other", 500);

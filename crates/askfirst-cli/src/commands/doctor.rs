@@ -7,11 +7,11 @@ use askfirst::ports::Launcher;
 use askfirst::{Mode, SandboxStatus};
 use askfirst_config::{Config, PathMode, Places};
 use askfirst_runtime::launcher::{SandboxLauncher, sandbox_status};
+use askfirst_runtime::rehearsal::{UndoError, UndoStore};
 use askfirst_runtime::sandbox::{
     SYSTEM_PATHS, StartEnvironment, Toolchains, is_root, landlock_version, probe_machine,
 };
 use askfirst_runtime::tools::catalog::{ledger_path, warnings};
-use askfirst_runtime::undo::{UndoError, UndoStore};
 use serde::Serialize;
 
 use crate::args::Common;

@@ -147,7 +147,7 @@ fn print_command(explanation: &Explanation, assessment: &Assessment, command: &V
         }
     }
     out("");
-    let decided = explanation.because.iter().filter(|because| &*because.rule != "tool's own assessment");
+    let decided = explanation.because.iter().filter(|because| !because.is_own_assessment());
     for (at, because) in decided.enumerate() {
         wrapped(&format!("  {:<9}", if at == 0 { "decided" } else { "and" }), &because.to_string());
     }

@@ -53,7 +53,9 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
             };
             let (session, id, tool) = (&session.session, entry.id.0, &entry.tool_name);
             out(&format!("{session}:{id}  {word} to `{tool}` for {covers}, {time}"));
-            out(&format!("    {}", entry.description));
+            if entry.description != covers {
+                out(&format!("    {}", entry.description));
+            }
         }
     }
     if let Some(main) = main {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use anyhow::{Context, bail};
-use askfirst::ports::{Access, Launch, ProcessEnd};
+use askfirst::ports::{Access, Launch, ProcessEnd, WriteScope};
 use askfirst_config::{Config, OSProfile as Narrower, Settings, ShellConfig};
 use askfirst_runtime::launcher::SandboxLauncher;
-use askfirst_runtime::sandbox::{Denial, Descriptors, Grant, Network, OSProfile};
+use askfirst_runtime::sandbox::{Denial, Descriptors, Grant, Network, OSProfile, start_helper_early};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
@@ -23,6 +23,9 @@ const NOT_STARTED: u8 = 125;
 
 /// Runs the program and returns its exit code.
 pub fn sandbox(common: &Common, flags: &SandboxFlags, command: &[OsString]) -> anyhow::Result<Exit> {
+    if !flags.tty {
+        start_helper_early();
+    }
     let mut config = read_config(common)?;
     let folder = std::env::current_dir().context("cannot find the working directory")?;
     let shell = config.main.shell.clone().unwrap_or_default();
@@ -158,6 +161,7 @@ fn launch(command: &[OsString], folder: PathBuf, shell: &ShellConfig) -> Launch 
         output: 0,
         access: Access::Approved,
         accepted: Vec::new(),
+        writes: WriteScope::Everything,
     }
 }
 

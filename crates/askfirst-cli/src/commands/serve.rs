@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::sync::Arc;
 
 use anyhow::Context;
-use askfirst::Approval;
+use askfirst::{Approval, Toolset};
 use askfirst_config::{AskBy, Config, PathMode, Places};
 use askfirst_mcp::server::{BEAT, RunningCalls, Server};
 use askfirst_runtime::Session;
@@ -13,8 +13,9 @@ use askfirst_runtime::session::ApproverContext;
 use crate::args::{ApproverChoice, Common, ListenFlags, ModeFlags};
 use crate::asking::{self, Asker};
 use crate::commands::mcp::http::front;
+use crate::commands::tools::no_tools;
 use crate::exit::Exit;
-use crate::session::{FrontEnd, end_commands, listen, open, read_config};
+use crate::session::{FrontEnd, end_commands, listen, open, print_warnings, read_config};
 
 /// Serves the client that started this process, or all clients that connect to an address.
 pub fn serve(
@@ -40,6 +41,9 @@ pub fn serve(
     });
     let session = open(&FrontEnd { name: "serve", withheld: &[] }, builder, common, mode, &state, ask)?;
     let _listening = listen(&session, &state);
+    if session.tools.tools().is_empty() {
+        print_warnings(&[no_tools(&session.config).to_owned()], common);
+    }
     let running = running.context("the tools are missing")?;
     let (tools, allowed) = (Arc::new(session.tools.clone()), allowed(&session.config));
     let server = Server { tools, running, allowed, elicit, beat: BEAT };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use askfirst::explain::{RuleOutcome, explain};
 use askfirst::{ApprovalContext, Args, Assessment, Because, Verdict};
+use askfirst_config::Config;
 use askfirst_display::escape::width;
 use askfirst_runtime::tools::catalog::Catalog;
 use serde::Serialize;
@@ -50,19 +51,22 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
     };
     let names = tools.iter().map(|tool| width(&tool.tool)).max().unwrap_or_default().min(WIDEST);
     let reasons = tools.iter().map(|tool| width(&why(tool))).max().unwrap_or_default().min(WIDEST);
+    let verdict = |tool: &ListedTool| match tool.verdict {
+        Some(Verdict::Allow) => "runs",
+        Some(Verdict::Rehearse) => "rehearsed",
+        Some(Verdict::Ask) => "asks",
+        Some(Verdict::Deny) => "denied",
+        None => "depends",
+    };
+    let width_of_verdicts = tools.iter().map(|tool| verdict(tool).len()).max().unwrap_or_default().max(7);
     for tool in &tools {
-        let verdict = match tool.verdict {
-            Some(Verdict::Allow) => "runs",
-            Some(Verdict::Rehearse) => "rehearsed",
-            Some(Verdict::Ask) => "asks",
-            Some(Verdict::Deny) => "denied",
-            None => "depends",
-        };
+        let verdict = verdict(tool);
         let ListedTool { tool: name, description, .. } = tool;
-        out(format!("{verdict:<9}  {name:<names$}  {:<reasons$}  {description}", why(tool)).trim_end());
+        out(format!("{verdict:<width_of_verdicts$}  {name:<names$}  {:<reasons$}  {description}", why(tool))
+            .trim_end());
     }
     match tools.iter().any(|tool| tool.verdict.is_none()) {
-        _ if tools.is_empty() => out(none(&catalog)),
+        _ if tools.is_empty() => out(no_tools(&catalog.config)),
         true => out(
             "hint: use `askfirst explain` for the verdict of one call, such as `askfirst explain -- git status`",
         ),
@@ -71,8 +75,9 @@ pub fn tools(common: &Common) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn none(catalog: &Catalog) -> &'static str {
-    if catalog.config.untrusted.tools.is_empty() {
+/// Says why a config offers no tools.
+pub fn no_tools(config: &Config) -> &'static str {
+    if config.untrusted.tools.is_empty() {
         "no tools: no config defines one; hint: use `askfirst init` to write a config"
     } else {
         "no tools: the project's config is not trusted; hint: run `askfirst trust`"

@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use askfirst::Timestamp;
-use askfirst::record::Record;
+use askfirst::record::{CommitRecord, Record};
 use askfirst_config::Places;
 use askfirst_display::visible_line;
 use askfirst_runtime::ledger::rfc3339;
-use askfirst_runtime::undo::{UndoEntry, UndoPath, UndoStore};
+use askfirst_runtime::rehearsal::{UndoEntry, UndoPath, UndoStore};
 use serde_json::{Value, json};
 
 use crate::args::Common;
@@ -35,7 +35,8 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
         ids => ids.to_vec(),
     };
     for id in ids {
-        let undone = store.undo(&id)?;
+        let by = Some(askfirst_runtime::origin::of_this_process());
+        let undone = CommitRecord { by, ..store.undo(&id)? };
         let root = undone.root.clone();
         log_action(&read_config(common)?, &Places::from_env(), "undo", &Record::Undone(undone))?;
         if common.json {

@@ -132,7 +132,8 @@ fn outcome_for_an_agent_names_no_flag_that_approves() {
     let place = Place::new(CONFIG);
     let (code, printed, complaint) = place.run(&["call", "asks", "--json", "--config", "c.yaml"]);
     assert_eq!(code, 5);
-    assert!(printed.contains("there is no terminal") && !printed.contains("approve-all"), "{printed}");
+    let told = "the call needs approval, but no one can be asked: there is no terminal\"";
+    assert!(printed.contains(told) && !printed.contains("approve-all"), "{printed}");
     assert_eq!(complaint.matches("hint: use --approve-all").count(), 1, "{complaint}");
 }
 
@@ -349,6 +350,7 @@ fn help_man_completions_and_schema_are_printed() {
     let (code, help, _) = place.run(&["--help"]);
     assert!(code == 0 && help.contains("Exit codes:") && help.contains("decide"));
     assert!(place.run(&["call", "--help"]).1.contains("UNSAFE"));
+    assert!(place.run(&["memory", "--help"]).1.contains("your rules for this project"));
     let page = place.run(&["man"]).1;
     assert!(page.contains(".TH askfirst") && !page.contains("help(1)"), "{page}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -1,4 +1,5 @@
-//! Tests that askfirst searches the new files of commands, however a session ends.
+//! Tests that askfirst searches the new files of commands, however a session ends. The files are in a folder of build
+//! output, which commands write directly.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,18 +13,18 @@ const CONFIG: &str = r#"
 version: 1
 sandbox:
   paths:
-    work: { root: ./work, mode: rw, approval: { write: none } }
+    top: { root: ./top, mode: rw, approval: { write: none }, products: [out] }
 ledger: { path: ./record.jsonl }
 shell: { default: { approval: none } }
 "#;
 
 /// Creates a protected name, signals that it did, and keeps running.
-const PLANT: &str = "echo evil > work/.envrc; touch work/ready; sleep 60";
+const PLANT: &str = "echo evil > top/out/.envrc; touch top/out/ready; sleep 60";
 
 fn place() -> Place {
     let place = Place::new(CONFIG);
-    fs::create_dir(place.path().join("work")).unwrap();
-    fs::write(place.path().join("work/plant.sh"), PLANT).unwrap();
+    fs::create_dir_all(place.path().join("top/out")).unwrap();
+    fs::write(place.path().join("top/out/plant.sh"), PLANT).unwrap();
     place
 }
 
@@ -58,16 +59,16 @@ fn end(mut child: Child) -> (i32, String) {
 
 fn is_moved(place: &Place) -> bool {
     let is_there = |name: &str| place.path().join(name).exists();
-    !is_there("work/.envrc") && is_there("work/.envrc.quarantined-by-askfirst")
+    !is_there("top/out/.envrc") && is_there("top/out/.envrc.quarantined-by-askfirst")
 }
 
 /// Starts a command in the background, makes these calls once the protected name exists, and closes the input.
 fn run_with_background(place: &Place, calls: &str) -> (String, String) {
     let mut child = start(place, &["--config", "c.yaml", "--json", "run", "--approve-all", "-"]);
     let mut stdin = child.stdin.take().unwrap();
-    let first = r#"{"tool":"shell","args":{"command":"bash work/plant.sh","background":true}}"#;
+    let first = r#"{"tool":"shell","args":{"command":"bash top/out/plant.sh","background":true}}"#;
     stdin.write_all(format!("{first}\n").as_bytes()).unwrap();
-    wait_for(&place.path().join("work/ready"));
+    wait_for(&place.path().join("top/out/ready"));
     stdin.write_all(calls.as_bytes()).unwrap();
     drop(stdin);
     let mut out = String::new();
@@ -81,7 +82,7 @@ fn background_files_are_quarantined_when_the_session_ends() {
     let place = place();
     let (out, err) = run_with_background(&place, "");
     assert!(is_moved(&place), "{out}{err}");
-    assert!(err.contains("sandbox: ") && err.contains("work/.envrc` appeared"), "{err}");
+    assert!(err.contains("sandbox: ") && err.contains("top/out/.envrc` appeared"), "{err}");
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn background_command_is_stopped_in_the_sandbox() {
     let (out, err) = run_with_background(&place, r#"{"tool":"shell_stop","args":{"id":"job-1"}}"#);
     let stopped: serde_json::Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert_eq!(stopped["error"], "the command was stopped", "{out}{err}");
-    assert!(stopped["result"]["stderr"].as_str().unwrap().contains("work/.envrc` appeared"), "{out}");
+    assert!(stopped["result"]["stderr"].as_str().unwrap().contains("top/out/.envrc` appeared"), "{out}");
 }
 
 #[test]
@@ -98,12 +99,12 @@ fn sandbox_ends_its_program_and_quarantines_on_a_signal() {
     use rustix::process::Signal;
     for (told, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         let place = place();
-        let child = start(&place, &["--config", "c.yaml", "sandbox", "--", "bash", "work/plant.sh"]);
-        wait_for(&place.path().join("work/ready"));
+        let child = start(&place, &["--config", "c.yaml", "sandbox", "--", "bash", "top/out/plant.sh"]);
+        wait_for(&place.path().join("top/out/ready"));
         signal(&child, told);
         let (ended, err) = end(child);
         assert_eq!(ended, code, "{err}");
-        assert!(is_moved(&place) && err.contains("work/.envrc` appeared"), "{err}");
+        assert!(is_moved(&place) && err.contains("top/out/.envrc` appeared"), "{err}");
     }
 }
 
@@ -119,14 +120,29 @@ fn command_of_a_client_that_left_is_ended_and_quarantined() {
         );
         say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         say(
-            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shell","arguments":{"command":"bash work/plant.sh"}}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shell","arguments":{"command":"bash top/out/plant.sh"}}}"#,
         );
-        wait_for(&place.path().join("work/ready"));
+        wait_for(&place.path().join("top/out/ready"));
         match told {
             None => drop(stdin),
             Some(told) => signal(&child, told),
         }
         let (_, err) = end(child);
-        assert!(is_moved(&place) && err.contains("work/.envrc` appeared"), "{err}");
+        assert!(is_moved(&place) && err.contains("top/out/.envrc` appeared"), "{err}");
     }
+}
+
+// invariant: 11
+#[test]
+fn command_that_is_ended_on_a_view_changes_nothing() {
+    let place = place();
+    fs::write(place.path().join("top/leave.sh"), "echo evil > top/.envrc; touch top/out/ready; sleep 60")
+        .unwrap();
+    let mut child = start(&place, &["--config", "c.yaml", "run", "--approve-all", "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"{\"tool\":\"shell\",\"args\":{\"command\":\"bash top/leave.sh\"}}\n").unwrap();
+    wait_for(&place.path().join("top/out/ready"));
+    signal(&child, rustix::process::Signal::KILL);
+    end(child);
+    assert!(!place.path().join("top/.envrc").exists());
 }

@@ -60,6 +60,21 @@ fn misspelled_tool_is_suggested() {
 }
 
 #[test]
+fn built_in_tool_without_its_section_is_explained() {
+    let place = Place::new("version: 1\ntools: { shells: { command: [ls], approval: none } }\n");
+    for (name, section) in [("shell", "shell"), ("read_file", "sandbox.paths")] {
+        let (code, _, complaint) = place.run(&["call", name, "--config", "c.yaml"]);
+        let told =
+            format!("there is no tool `{name}`; hint: the config offers it with a section `{section}`");
+        assert!(code == 3 && complaint.contains(&told), "{complaint}");
+    }
+    let (_, printed, _) = place.run(&["explain", "--config", "c.yaml", "--", "git", "status"]);
+    assert!(printed.contains("a section `shell`"), "{printed}");
+    let (_, _, complaint) = place.run(&["call", "worker_call", "--config", "c.yaml"]);
+    assert!(!complaint.contains("hint"), "no section offers workers: {complaint}");
+}
+
+#[test]
 fn line_that_is_not_json_is_named_with_an_example() {
     let place = Place::new(SHELL);
     let input = b"{\"tool\":\"denied\"}\ngit status\n\n{\"tool\":7}\n[1]\n";
@@ -119,6 +134,20 @@ fn tools_without_a_config_or_trust_says_what_to_do() {
     assert!(printed.contains("no tools: the project's config is not trusted"), "{printed}");
     let (_, printed, _) = Place::new("version: 1\n").run(&["tools"]);
     assert!(printed.contains("hint: use `askfirst init`"), "{printed}");
+}
+
+/// A client shows an empty list of tools without any reason.
+#[test]
+fn server_without_tools_says_what_to_do() {
+    let (code, _, complaint) = Place::new("version: 1\n").run(&["serve", "--config", "c.yaml"]);
+    assert!(
+        code == 0 && complaint.contains("warning: no tools: no config defines one; hint:"),
+        "{complaint}"
+    );
+    let (_, _, complaint) = untrusted().run(&["serve"]);
+    assert!(complaint.contains("warning: no tools: the project's config is not trusted"), "{complaint}");
+    let (_, _, complaint) = Place::new(SHELL).run(&["serve", "--config", "c.yaml"]);
+    assert!(!complaint.contains("no tools"), "{complaint}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn init_yes_writes_every_yes_and_trusts_nothing() {
     let (code, out, err) = place.run(&["init", "--yes"]);
     assert_eq!(code, 0, "{err}");
     assert_eq!(fs::read_to_string(place.path().join("askfirst.yaml")).unwrap(), printed);
-    assert!(out.contains("not trusted") && out.contains("  askfirst trust "), "{out}");
+    assert!(out.contains("not trusted") && out.contains("\n  askfirst trust\n"), "{out}");
     assert_ne!(verdicts(&place, false, &["touch c"]), ["allow"], "an untrusted config allows nothing");
     let (code, out, _) = place.run(&["trust"]);
     assert!(code == 5 && !out.contains("already trusted"), "{out}");
@@ -167,7 +167,7 @@ fn init_ends_with_the_steps_for_each_installed_agent() {
     let output = command.env("HOME", &home).env("PATH", path).output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let (_, steps) = out.split_once("next steps:\n").unwrap();
-    let commands: Vec<&str> = steps.lines().filter_map(|line| line.trim().split("  ").next()).collect();
+    let commands: Vec<&str> = steps.lines().step_by(2).map(str::trim).collect();
     assert_eq!(
         commands,
         [
@@ -216,7 +216,7 @@ fn init_offers_the_line_for_each_hidden_folder() {
         assert_eq!(text.matches("# toolchains: ").count(), 2, "{text}");
         assert!(!text.contains("~/bin") && !text.contains("\n  x y"), "{text}");
     }
-    assert!(out.contains("edit askfirst.yaml") && out.contains("programs in ~/open, "), "{out}");
+    assert!(out.contains("edit askfirst.yaml\n    programs in ~/open, "), "{out}");
     let of_doctor = |text: &str| {
         fs::write(work.join("askfirst.yaml"), text).unwrap();
         run(&["doctor", "--config", "askfirst.yaml"])

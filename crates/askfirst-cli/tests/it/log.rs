@@ -207,7 +207,8 @@ fn show_summarizes_a_call_in_at_most_ten_lines() {
         assert!(line("call").ends_with(&id) && line("what").contains(tool), "{printed}");
         assert!(printed.contains("asked by  ") && printed.contains(", run, 20"), "{printed}");
         let (verdict, answer, end) = match tool {
-            "shell" => ("allow: ", "yes by policy", "done, "),
+            // The rule, and not only that the tool called it harmless.
+            "shell" => ("allow: shell.known_read_only: none", "yes by policy", "done, "),
             "fails" => ("allow: tools.fails", "yes by policy", "failed, "),
             _ => ("deny: tools.denied", "no by policy", "it did not run"),
         };

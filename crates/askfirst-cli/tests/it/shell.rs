@@ -9,7 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Ordinary commands that need asking, each with the reason.
-const ASKED: [(&str, &str); 2] = [
+const ASKED: [(&str, &str); 7] = [
+    ("elv-o217", "it removes `node_modules`, whose programs later commands run"),
+    ("fl-t021", "it writes `Cargo.toml`, which decides what a build runs"),
+    ("spelled-91", "it creates `.venv`, whose programs later commands run"),
+    ("tables-67", "it creates `.venv`, whose programs later commands run"),
+    ("tables-68", "it creates `.venv`, whose programs later commands run"),
     ("sh-036", "it lists a folder of the person's home, which is no root of the workspace"),
     ("ro-t154", "`src/link` leads to `.env`, so that `src/*` reads a file that usually holds secrets"),
 ];

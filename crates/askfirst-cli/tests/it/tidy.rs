@@ -1,5 +1,6 @@
 //! Rules about the code itself, checked by tests.
 
+mod builds;
 mod links;
 mod names;
 mod pages;
@@ -11,7 +12,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates, each with the crates that it may depend on.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("askfirst-macros", &[]),
     ("askfirst-sandbox", &[]),
     ("askfirst-changes", &[]),
@@ -32,6 +33,18 @@ const ARROWS: [(&str, &[&str]); 15] = [
         ],
     ),
     (
+        "askfirst-rehearsal",
+        &[
+            "askfirst",
+            "askfirst-changes",
+            "askfirst-config",
+            "askfirst-display",
+            "askfirst-files",
+            "askfirst-sandbox",
+            "askfirst-shell",
+        ],
+    ),
+    (
         "askfirst-runtime",
         &[
             "askfirst",
@@ -39,6 +52,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "askfirst-display",
             "askfirst-files",
             "askfirst-profile",
+            "askfirst-rehearsal",
             "askfirst-sandbox",
             "askfirst-shell",
         ],
@@ -327,7 +341,7 @@ fn invariants() -> BTreeMap<u32, Vec<String>> {
 #[test]
 fn every_invariant_has_tests_in_the_testing_page() {
     let found = invariants();
-    assert_eq!(found.keys().copied().collect::<Vec<_>>(), (1..=10).collect::<Vec<_>>());
+    assert_eq!(found.keys().copied().collect::<Vec<_>>(), (1..=11).collect::<Vec<_>>());
     let mut table = String::from("\n| invariant | tests |\n|---|---|\n");
     for (number, names) in &found {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

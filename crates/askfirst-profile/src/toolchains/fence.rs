@@ -113,7 +113,7 @@ impl Fence {
         let rules = || layers().flat_map(|layer: &Settings| &layer.sandbox.never_read);
         let roots = layers().flat_map(|layer| layer.sandbox.paths.values()).map(|path| path.root.clone());
         let (roots, never) = (roots.collect(), Never::new(rules(), []).ok()?);
-        let named = rules().filter_map(|rule| named_place(rule, home.as_deref())).collect();
+        let named = named_places(config, home.as_deref());
         Some(Self { home, roots, own, never, named })
     }
 
@@ -172,6 +172,13 @@ pub(super) fn is_system(path: &Path) -> bool {
 fn is_on_windows_drive(path: &Path) -> bool {
     let drive = path.strip_prefix("/mnt").ok().and_then(|inside| inside.iter().next());
     drive.is_some_and(|drive| drive.len() == 1)
+}
+
+/// The existing parts, up to the first wildcard, of the `never_read` rules that name a place.
+pub(super) fn named_places(config: &Config, home: Option<&Path>) -> Vec<PathBuf> {
+    let layers = std::iter::once(&config.main).chain(&config.floors);
+    let rules = layers.flat_map(|layer: &Settings| &layer.sandbox.never_read);
+    rules.filter_map(|rule| named_place(rule, home)).collect()
 }
 
 /// The place that a rule names, up to the first wildcard.

@@ -9,6 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::fence::Fence;
+use crate::folder_cache::{Reader, Writer, now};
 
 /// The maximum number of names in one folder.
 const MAX_NAMES: usize = 16_384;
@@ -21,11 +22,14 @@ pub(super) const MAX_HIDDEN: usize = 256;
 /// How much of a script is read to find its interpreter.
 const MAX_SHEBANG: u64 = 256;
 
+/// A folder that changed less than this many seconds ago may change again within the same clock tick.
+const SETTLED: i64 = 2;
+
 /// Which folder it is, and when it changed last.
 type FolderState = (u64, u64, i64, i64);
 
 /// The folders that were listed, with the time of their last change.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders(BTreeMap<PathBuf, FolderState>);
 
 /// A name in a folder.
@@ -122,6 +126,29 @@ impl Folders {
             }
         }
         Some(hidden)
+    }
+
+    /// Whether no folder had changed just before it was listed. It could change again within the same clock tick.
+    pub(super) fn are_settled(&self) -> bool {
+        self.0.values().all(|(_, _, changed, _)| now().saturating_sub(*changed) > SETTLED)
+    }
+
+    pub(super) fn encode(&self, out: &mut Writer) {
+        out.list(&Vec::from_iter(&self.0), |out, (path, (device, inode, seconds, nanos))| {
+            out.path(path);
+            [*device, *inode, *seconds as u64, *nanos as u64]
+                .into_iter()
+                .for_each(|number| out.number(number));
+        });
+    }
+
+    pub(super) fn decode(from: &mut Reader<'_>) -> Option<Self> {
+        let folders = from.list(|from| {
+            let path = from.path()?;
+            let (device, inode) = (from.number()?, from.number()?);
+            Some((path, (device, inode, from.number()? as i64, from.number()? as i64)))
+        });
+        folders.map(Self)
     }
 
     /// Whether all folders are as they were when they were listed.

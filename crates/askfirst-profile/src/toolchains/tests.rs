@@ -3,6 +3,7 @@
 mod hidden;
 mod hostile;
 mod properties;
+mod stored;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -90,7 +91,10 @@ impl World {
     }
 
     fn find(&self) -> Toolchains {
-        Toolchains::find(&self.config, &self.start())
+        let found = Toolchains::find(&self.config, &self.start());
+        let again = Toolchains::decode(&found.encode(), &self.config, &self.start());
+        assert_eq!(again.as_ref(), Some(&found), "it is stored differently");
+        found
     }
 
     /// The paths from this world's folder.

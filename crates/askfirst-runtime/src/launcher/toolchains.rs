@@ -21,8 +21,17 @@ impl SandboxLauncher {
     /// The first call searches the folders of `PATH`.
     pub fn toolchains(&self) -> Arc<Toolchains> {
         let mut known = self.toolchains.lock().unwrap_or_else(PoisonError::into_inner);
-        let find = || Arc::new(Toolchains::find(&self.config, &self.start));
+        let find = || Arc::new(Toolchains::find_again(&self.config, &self.start));
         Arc::clone(known.get_or_insert_with(find))
+    }
+
+    /// Finds the toolchains on another thread while this one reads the rules, since both take about as long.
+    pub(super) fn prepare(&self) {
+        std::thread::scope(|scope| {
+            // Without the thread, and after an error of the tracker, the next steps do it or report it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || drop(self.toolchains()));
+            let _ = self.tracker();
+        });
     }
 
     /// Adds the toolchains to a profile. Searches again if something has changed.

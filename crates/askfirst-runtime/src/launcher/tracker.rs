@@ -9,8 +9,8 @@ use askfirst_config::{Config, PathMode};
 
 use super::journal::{Journal, JournalEntry, SearchLock};
 use crate::sandbox::{
-    DerivedProfile, EntryKind, HardLinks, ProtectedNames, QuarantineReport, QuarantineScope, SandboxError,
-    Snapshot, quarantine, reopen,
+    DerivedProfile, EntryKind, FolderCache, HardLinks, ProtectedNames, QuarantineReport, QuarantineScope,
+    SandboxError, Snapshot, quarantine, reopen,
 };
 
 /// The maximum number of reopened folders, and of leftovers, that are reported one by one.
@@ -20,6 +20,8 @@ const MAX_REPORTED: usize = 32;
 pub(super) struct CommandTracker {
     pub(super) protected: ProtectedNames,
     pub(super) links: HardLinks,
+    /// What earlier processes found in the folders of the roots.
+    cache: Option<FolderCache>,
     /// The states before commands whose leftovers could not be quarantined or searched. While there are any, no command
     /// starts.
     leftovers: Mutex<Vec<Baseline>>,
@@ -83,9 +85,12 @@ impl CommandTracker {
         let layers = std::iter::once(&config.main).chain(&config.floors);
         let read_only = layers.flat_map(|layer| layer.sandbox.paths.values());
         let read_only = read_only.filter(|path| path.mode != PathMode::Rw).map(|path| path.root.clone());
+        let cache = state.and_then(|state| FolderCache::new(state, config));
+        let mut cached = cache.as_ref().map(FolderCache::load).unwrap_or_default();
         Ok(Self {
-            protected: ProtectedNames::new(config)?,
-            links: HardLinks::search(&roots)?,
+            protected: ProtectedNames::new(config)?.with_cached(&mut cached),
+            links: HardLinks::later(&roots, &mut cached),
+            cache,
             leftovers: Mutex::default(),
             running: Mutex::default(),
             journal: state.and_then(|state| Journal::new(state, config)),
@@ -157,6 +162,9 @@ impl CommandTracker {
         let before =
             Baseline { known: since.clone(), writable: writable.clone(), read_only: read_only.clone() };
         let QuarantineReport { mut lines, failed, .. } = self.quarantine_since(&before, roots);
+        if let Some(cache) = &self.cache {
+            cache.store(&self.protected, &self.links);
+        }
         let count = failed.len();
         lines.extend(failed.iter().take(MAX_REPORTED).map(ToString::to_string));
         if count > MAX_REPORTED {

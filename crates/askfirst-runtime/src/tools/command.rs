@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use askfirst::ports::{Access, Launch, Launcher};
+use askfirst::ports::{Access, Launch, Launcher, WriteScope};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     Action, ApprovalAware, ApprovalContext, ApprovalPresentation, ApprovalRequest, Args, Assessment, Fact,
@@ -54,6 +54,7 @@ impl CommandToolset {
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
             access,
             accepted: Vec::new(),
+            writes: WriteScope::Everything,
         })
     }
 }

@@ -65,17 +65,11 @@ pub(super) fn launch_task(
 ) -> Result<SandboxRun, LaunchError> {
     let order = build_order(sandbox, profile, spec, task)?;
     let spec = &Spec { limits: launcher_limits(&order, &spec.limits), ..spec.clone() };
-    let launch = match (&sandbox.pool, order.profile.user) {
-        (Some(pool), User::Same) => HelperLaunch::pooled(pool.take(&sandbox.helper)?, order)?,
-        (Some(_) | None, _) => HelperLaunch::new(sandbox, order, None)?,
-    };
+    let launch = HelperLaunch::of(sandbox, order)?;
     let spawn = |ends: &ChildStreams, session| launch.spawn_helper(ends, session);
     let finished = run(spec, stop, &launch.plan(&spawn), |_| Ok(()))?;
     let (end, violations, facts) = launch.result(finished.end, spec)?;
-    let reusable = end != End::TimedOut && matches!(launch.messages.report(), Ok(EndReport::Complete));
-    if let (Some(pool), HelperStart::Pooled { helper, .. }, true) = (&sandbox.pool, launch.start, reusable) {
-        pool.put(helper);
-    }
+    launch.keep_helper(sandbox, end);
     Ok(SandboxRun { finished: LaunchOutcome { end, ..finished }, violations, facts })
 }
 
@@ -100,12 +94,17 @@ pub fn attach_in_sandbox(
             (Some(handoff), Some(resume.into()))
         }
     };
-    let launch = HelperLaunch::new(sandbox, order, resume)?;
+    let launch = match resume {
+        None => HelperLaunch::of(sandbox, order)?,
+        Some(_) => HelperLaunch::new(sandbox, order, resume)?,
+    };
     let spawn = |ends: &ChildStreams, session| launch.spawn_helper(ends, session);
     let attached = handoff.map(|handoff| AttachedProgram { handoff, messages: &launch.messages });
     let stops = attached.as_ref().map(|attached| attached as &dyn StopMonitor);
     let end = follow_attached(spec, stop, &launch.plan(&spawn), descriptors, stops)?;
-    launch.result(end, spec).map(|(end, violations, _)| (end, violations))
+    let (end, violations, _) = launch.result(end, spec)?;
+    launch.keep_helper(sandbox, end);
+    Ok((end, violations))
 }
 
 /// Checks a spec and combines it with a profile into an order.
@@ -278,6 +277,27 @@ impl StopMonitor for AttachedProgram<'_> {
 }
 
 impl HelperLaunch {
+    /// Uses a helper from the pool if the order can, and starts one otherwise.
+    fn of(sandbox: &Sandbox, order: Order) -> Result<Self, LaunchError> {
+        let pooled = match (&sandbox.pool, order.profile.user, order.profile.descriptors) {
+            (Some(pool), User::Same, Descriptors::Standard) => pool.take(&sandbox.helper)?,
+            (Some(_) | None, _, _) => None,
+        };
+        match pooled {
+            Some(helper) => Self::pooled(helper, order),
+            None => Self::new(sandbox, order, None),
+        }
+    }
+
+    /// Returns a helper that has done its work to the pool.
+    fn keep_helper(self, sandbox: &Sandbox, end: End) {
+        let reusable = end != End::TimedOut && matches!(self.messages.report(), Ok(EndReport::Complete));
+        if let (Some(pool), HelperStart::Pooled { helper, .. }, true) = (&sandbox.pool, self.start, reusable)
+        {
+            pool.put(helper);
+        }
+    }
+
     /// Uses a running helper from the pool.
     fn pooled(helper: IdleHelper, mut order: Order) -> Result<Self, LaunchError> {
         let system = |doing| LaunchError::system::<io::Error>(doing);

@@ -113,7 +113,7 @@ impl Sandbox {
     ///
     /// Fails in the same cases as [`probe`](Self::probe).
     pub fn probe_with_helper_pool(helper: Helper, least: Tier) -> Result<Self, ProbeError> {
-        Self::find(helper, least, Some(pool::Pool::default()))
+        Self::find(helper, least, Some(pool::Pool::keeping()))
     }
 
     /// The first choice of [`probe`](Self::probe), without any test.
@@ -123,9 +123,16 @@ impl Sandbox {
             backend: Backend::Namespaces,
             bubblewrap: None,
             rejected_backends: Vec::new(),
-            pool: None,
+            pool: Some(pool::Pool::default()),
             view_checks: view_check::ViewChecks::default(),
         })
+    }
+
+    /// Starts a helper that waits for the first order.
+    pub(crate) fn start_helper(&self) {
+        if let Some(pool) = &self.pool {
+            pool.start(&self.helper);
+        }
     }
 
     /// Whether this is the first choice of [`probe`](Self::probe).
@@ -178,7 +185,7 @@ impl Sandbox {
     /// later must not use this, and neither must one that forks without executing another program.
     #[must_use]
     pub fn with_helper_pool(mut self) -> Self {
-        self.pool = (self.backend == Backend::Namespaces).then(pool::Pool::default);
+        self.pool = (self.backend == Backend::Namespaces).then(pool::Pool::keeping);
         self
     }
 

@@ -32,7 +32,11 @@ const MAX_IDLE: usize = 4;
 
 /// The idle helpers.
 #[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<IdleHelper>>);
+pub(super) struct Pool {
+    idle: Mutex<Vec<IdleHelper>>,
+    /// Whether programs whose output is captured start a helper if none is idle, and keep it.
+    keeps: bool,
+}
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,24 +75,40 @@ impl Credentials {
 }
 
 impl Pool {
-    /// Takes an idle helper, or starts one.
-    pub(super) fn take(&self, helper: &Helper) -> Result<IdleHelper, LaunchError> {
+    /// A pool that keeps its helpers.
+    pub(super) fn keeping() -> Self {
+        Self { keeps: true, ..Self::default() }
+    }
+
+    /// Takes an idle helper. A pool that keeps helpers starts one if none is idle.
+    pub(super) fn take(&self, helper: &Helper) -> Result<Option<IdleHelper>, LaunchError> {
         let credentials = Credentials::now().map_err(LaunchError::system("reading the groups"))?;
         loop {
-            let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match waiting {
                 Some(waiting) if waiting.credentials == credentials && waiting.is_running() => {
-                    return Ok(waiting);
+                    return Ok(Some(waiting));
                 }
                 Some(_) => {}
-                None => return IdleHelper::start(helper, credentials),
+                None if self.keeps => return IdleHelper::start(helper, credentials).map(Some),
+                None => return Ok(None),
             }
+        }
+    }
+
+    /// Starts a helper. An error shows when a program starts, since that starts one too.
+    pub(super) fn start(&self, helper: &Helper) {
+        if let Ok(started) = Credentials::now()
+            .map_err(LaunchError::system("reading the groups"))
+            .and_then(|credentials| IdleHelper::start(helper, credentials))
+        {
+            self.put(started);
         }
     }
 
     /// ChildStreams all idle helpers and collects them.
     pub(super) fn end(&self) {
-        let mut all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut all = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
         // Close all sockets first, so that the helpers end in parallel.
         all.iter_mut().for_each(|waiting| drop(waiting.orders.take()));
         for mut waiting in all {
@@ -103,13 +123,13 @@ impl Pool {
     /// The pids of the idle helpers.
     #[cfg(test)]
     pub(super) fn pids(&self) -> Vec<i32> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().map(|waiting| waiting.pid.as_raw_nonzero().get()).collect()
     }
 
     /// Returns a helper to the pool. If the pool is full, the helper ends.
     pub(super) fn put(&self, waiting: IdleHelper) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() < MAX_IDLE {
             all.push(waiting);
         }

@@ -116,6 +116,10 @@ fn state_of_git_is_ordinary_and_the_rest_of_git_is_shown() {
         ".git/objects/pack/x.pack",
         ".git/logs/HEAD",
         ".git/ORIG_HEAD",
+        ".git/objects/info/commit-graphs/x",
+        ".git/info/refs",
+        ".git/BISECT_LOG",
+        ".git/shallow",
         ".git/COMMIT_EDITMSG",
         "sub/.git/packed-refs",
     ] {

@@ -2,6 +2,7 @@
 
 use super::files::family;
 use super::used::Role;
+use crate::line::tree::Word;
 
 /// Parts of the names of options whose value may be a module that is loaded, or a program that is started.
 const LOADING: [&str; 7] =
@@ -223,10 +224,15 @@ pub(super) fn is_elsewhere(program: &str, word: &str) -> bool {
     matches!(program, "rsync" | "scp") && host.contains(':')
 }
 
-/// Whether an address surely is one of this machine. Of an address that is not known to its end, this is its beginning.
-pub(super) fn is_loopback(address: &str) -> bool {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let (authority, _) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+/// Whether an address surely is one of this machine.
+pub(super) fn is_loopback(address: &Word) -> bool {
+    let text = address.prefix();
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']);
+    if end.is_none() && address.literal().is_none() {
+        return false;
+    }
+    let (authority, _) = rest.split_at(end.unwrap_or(rest.len()));
     let host = match authority.strip_prefix('[') {
         Some(inner) => inner.split(']').next().unwrap_or(inner),
         None => authority.split(':').next().unwrap_or(authority),

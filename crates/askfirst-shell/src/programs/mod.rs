@@ -22,6 +22,7 @@ use crate::line::tree::Word;
 
 pub(crate) use code::{is_python, only_computes};
 pub(crate) use files::table_of;
+pub(crate) use read::goals::PRINTS_ALL;
 pub(crate) use read::queries::only_reads;
 
 /// Folders whose programs are those that the tables speak of.

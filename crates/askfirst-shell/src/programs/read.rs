@@ -1,6 +1,6 @@
 //! Reads a command's words by a table: options, sub-commands, operands. What it cannot tell becomes a doubt.
 
-mod goals;
+pub(super) mod goals;
 mod options;
 mod packages;
 pub(super) mod queries;
@@ -89,6 +89,7 @@ pub(super) fn blank(program: String, known: Known) -> Used {
         nested: Vec::new(),
         unknown_code: false,
         network: false,
+        shows_secrets: false,
         only_loopback: true,
         held: Held::Inside,
         risk: Risk::Low,
@@ -373,7 +374,7 @@ impl<'t> Reader<'t, '_> {
             self.operands.iter().filter_map(|at| self.words.get(*at)).map(Word::prefix).collect();
         let options = self.used.options.iter().filter(|given| given.effect != Effect::Unknown).count();
         if guards::prints_all(&self.used.program, &operands, options) {
-            self.doubt(0, "this command prints all variables, including secrets");
+            self.prints_all_variables();
         }
         if !alone {
             self.further_goals();
@@ -395,20 +396,6 @@ impl<'t> Reader<'t, '_> {
         self.used.yields = self.yields();
         self.used.held = self.held();
         self.used
-    }
-
-    /// What the innermost section says that says anything. What surely only reads changes nothing outside.
-    fn held(&self) -> Held {
-        let rows = self.chain.iter().rev().flat_map(|section| &section.held);
-        let mut held = rows.filter(|(_, condition)| self.holds(condition)).map(|(held, _)| *held);
-        let only_reads = self.used.class == Class::Reads && self.used.doubts.is_empty();
-        if self.elsewhere {
-            Held::Outside
-        } else if only_reads {
-            Held::Inside
-        } else {
-            held.next().unwrap_or_default()
-        }
     }
 
     fn yields(&self) -> Yields {

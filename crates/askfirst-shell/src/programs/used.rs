@@ -36,6 +36,8 @@ pub(crate) struct Used {
     pub(crate) unknown_code: bool,
     /// Whether it would touch the network.
     pub(crate) network: bool,
+    /// Whether it prints values that are usually secrets.
+    pub(crate) shows_secrets: bool,
     /// Whether every address that it would reach is one of this machine.
     pub(crate) only_loopback: bool,
     /// Whether a rehearsal can hold its effect.

@@ -218,7 +218,7 @@ fn env(reader: &mut Reader<'_, '_>) {
         reader.used.options.iter().find(|given| given.names.iter().any(|name| name == "--split-string"));
     let Some((at, value)) = split.map(|given| (given.word, given.value.clone().unwrap_or_default())) else {
         if reader.used.nested.is_empty() {
-            reader.doubt(0, "this command prints all variables, including secrets");
+            reader.prints_all_variables();
         }
         return;
     };

@@ -219,9 +219,10 @@ impl Looker<'_> {
                 } else if self.reach.is_never_read_below(&place) {
                     self.ask(format!("`{}` contains files that are never read", place.text));
                 }
-                // A name of nothing may be no path at all.
+                // `/api/users` is no path of a machine without `/api`.
+                let top: PathBuf = place.plain.iter().take(2).collect();
                 let rehearsed = self.reach.unclear.get() < Approval::Required;
-                if rehearsed && !there && !self.reach.is_never_read(&place) {
+                if rehearsed && text.starts_with('/') && !self.world.exists(&top) {
                     self.only_guessed(before);
                 }
                 let written = self.reach.look(&place, Touch::Write);
@@ -254,6 +255,13 @@ impl Looker<'_> {
                 self.world.is_file(real) || (self.world.is_folder(real) && self.reach.below_is_alike(real))
             }),
         })
+    }
+
+    /// Lowers the reasons from this one on: what they are about may not come about.
+    pub(super) fn only_guessed(&mut self, from: usize) {
+        let unclear = self.reach.unclear.get();
+        let new = self.touched.reasons.iter_mut().skip(from);
+        new.for_each(|reason| reason.approval = reason.approval.min(unclear));
     }
 
     /// The folders that a link's text is followed from: those that the link itself comes to lie in.

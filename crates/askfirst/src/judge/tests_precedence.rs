@@ -3,18 +3,20 @@
 use serde_json::json;
 
 use super::*;
-use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Required};
+use crate::words::Approval::{Deny, Human, None as Free, OncePerSession, Rehearse, Required};
 
 const OWN: &str = "tool's own assessment";
 
 /// Checks the verdict about a call of the tool `t`, and the rule and line that decide it.
 fn check(assessment: &Assessment, policy: &Policy, approval: Approval, rule: &str, line: Option<u32>) {
     let call = call("t", json!({"a": "x"}));
+    let assessment = &Assessment { rehearses: true, ..assessment.clone() };
+    let policy = &policy.clone().with_rehearsal_probe(|| None::<std::sync::Arc<str>>);
     let judgement = judge(&call, assessment, policy);
     assert_eq!((judgement.approval(), decider(&judgement)), (approval, (rule.to_owned(), line)));
-    assert_eq!(judgement.permit().is_some(), approval == Free);
+    assert_eq!(judgement.permit().is_some(), matches!(approval, Free | Rehearse));
     assert_eq!(judgement.refusal().is_some(), approval == Deny);
-    assert_eq!(judgement.request().is_some(), !matches!(approval, Free | Deny));
+    assert_eq!(judgement.request().is_some(), !matches!(approval, Free | Rehearse | Deny));
 }
 
 #[test]
@@ -278,4 +280,34 @@ fn unsettled_call_needs_a_person_under_every_rule() {
     }
     let blocked = Assessment { unsettled: Some("it changed".to_owned()), ..Assessment::blocked("outside") };
     check(&blocked, &policy(Free, vec![]), Deny, OWN, None);
+}
+
+#[test]
+fn call_that_cannot_be_rehearsed_asks() {
+    let call = call("t", json!({"a": "x"}));
+    let rehearse = policy(None, vec![("t", vec![case(Rehearse, 2)])]);
+    let on_view = Assessment { rehearses: true, ..Assessment::silent() };
+    let decide = |own: &Assessment, policy: &Policy| {
+        let judgement = judge(&call, own, policy);
+        (judgement.approval(), decider(&judgement).0, judgement.permit().is_some())
+    };
+    let works = rehearse.clone().with_rehearsal_probe(|| None::<std::sync::Arc<str>>);
+    assert_eq!(decide(&on_view, &works), (Rehearse, "tools@2".to_owned(), true));
+    assert_eq!(decide(&Assessment::silent(), &works), (Required, "rehearsal".to_owned(), false));
+    let broken = rehearse.with_rehearsal_probe(|| Some("no namespaces".into()));
+    assert_eq!(decide(&on_view, &broken), (Required, "rehearsal".to_owned(), false));
+    let request = judge(&call, &on_view, &broken).request().unwrap();
+    assert!(request.facts.iter().any(|fact| fact.text.contains("no namespaces")), "{:?}", request.facts);
+}
+
+#[test]
+fn milder_floor_over_a_broken_rehearsal_still_asks_each_time() {
+    let call = call("t", json!({"a": "x"}));
+    let own = Assessment { rehearses: true, ..Assessment::silent() };
+    let rehearse = policy(None, vec![("t", vec![case(Rehearse, 2)])]);
+    let floored = rehearse.with_floor(rules(None, vec![("t", vec![case(OncePerSession, 9)])]));
+    let broken = floored.clone().with_rehearsal_probe(|| Some("no namespaces".into()));
+    assert_eq!(judge(&call, &own, &broken).approval(), Required);
+    let works = floored.with_rehearsal_probe(|| None::<std::sync::Arc<str>>);
+    assert_eq!(judge(&call, &own, &works).approval(), OncePerSession);
 }

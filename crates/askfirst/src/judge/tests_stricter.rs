@@ -115,7 +115,8 @@ fn floor_raises_and_never_lowers_the_approval() {
             let policy = policy(None, vec![("t", vec![case(main, 2)])]);
             let policy = policy.with_floor(rules(None, vec![("t", vec![case(floor, 9)])]));
             let call = call("t", json!({}));
-            let own = Assessment::silent();
+            let own = Assessment { rehearses: true, ..Assessment::silent() };
+            let policy = policy.with_rehearsal_probe(|| Option::None::<Arc<str>>);
             let judgement = judge(&call, &own, &policy);
             assert_eq!(judgement.approval(), main.max(floor), "{main} over {floor}");
             let line = if floor > main { 9 } else { 2 };

@@ -72,7 +72,9 @@ impl Machine {
         let project = self.project.as_ref()?;
         let [member] = pending.members.as_slice() else { return None };
         let request = &*member.request;
-        let is_repeatable = request.approval < Approval::Human && request.risk < Risk::Irreversible;
+        let is_repeatable = request.approval < Approval::Human
+            && request.risk < Risk::Irreversible
+            && request.subject.may_last_in_project();
         (is_repeatable && (project.may_hold)(request)).then(|| Arc::clone(&project.folder))
     }
 

@@ -107,6 +107,9 @@ pub(super) fn settle(
     if decision.always && project.is_none() {
         return invalid_answer("it would hold beyond the session, which the request does not offer");
     }
+    if decision.edited_args.is_some() && !member.request.subject.may_be_edited() {
+        return invalid_answer("it edits the arguments of a call that has already run");
+    }
     if decision.approved && decision.cause != Cause::Person {
         return invalid_answer("only a person can approve");
     }
@@ -121,7 +124,10 @@ pub(super) fn settle(
         ApprovalScope::Pattern if !offered.is_some_and(|p| p.matches(&member.request.payload)) => {
             return invalid_answer("it names a pattern that the request does not offer");
         }
-        ApprovalScope::Pattern | ApprovalScope::Session if member.request.approval == Approval::Human => {
+        ApprovalScope::Pattern | ApprovalScope::Session
+            if member.request.approval == Approval::Human
+                || !member.request.subject.may_last_in_session() =>
+        {
             decision.remember = ApprovalScope::None;
         }
         ApprovalScope::None

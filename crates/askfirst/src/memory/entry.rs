@@ -44,6 +44,9 @@ pub struct RememberedDecision {
     pub hits: u64,
 }
 
+/// What a decision covers that an answer added for one of several tools.
+const ANY_ARGUMENTS: &str = "any arguments";
+
 /// Returns the decisions that an answer adds: one for the request, and one for each further tool of its pattern.
 ///
 /// There are none if the decision says that it is not to be remembered, or if it names a pattern that the request does
@@ -54,7 +57,7 @@ pub(crate) fn entries_of(
     now: Timestamp,
     until: Option<Timestamp>,
 ) -> Vec<RememberedDecision> {
-    let pattern = match decision.remember {
+    let mut pattern = match decision.remember {
         ApprovalScope::None => return Vec::new(),
         ApprovalScope::Session => None,
         ApprovalScope::Pattern => {
@@ -67,13 +70,16 @@ pub(crate) fn entries_of(
     };
     let tools = pattern.as_ref().filter(|pattern| pattern.any_payload);
     let tools = tools.map(|pattern| pattern.tools.clone()).unwrap_or_default();
+    if let (Some(pattern), false) = (&mut pattern, tools.is_empty()) {
+        // Each tool has a decision of its own, which is listed and revoked alone.
+        pattern.label = ANY_ARGUMENTS.to_owned();
+    }
     let entry = RememberedDecision {
         id: MemoryId(0),
         tool_name: request.tool_name.clone(),
         payload: request.payload.clone(),
         definition: request.definition,
         any_definition: false,
-        // Each tool has a decision of its own.
         pattern: pattern.map(|pattern| OfferedPattern { tools: Vec::new(), ..pattern }),
         risk: request.risk,
         decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision.clone() },
@@ -88,7 +94,7 @@ pub(crate) fn entries_of(
             tool_name: tool.name,
             definition: Some(tool.definition),
             payload: Value::Null,
-            description: "any arguments".to_owned(),
+            description: ANY_ARGUMENTS.to_owned(),
             ..entry.clone()
         })
         .collect();

@@ -137,6 +137,8 @@ fn further_tools_are_remembered_and_revoked_on_their_own() {
     let listed: Vec<(MemoryId, String)> =
         memory.list(NOW).iter().map(|entry| (entry.id, entry.tool_name.clone())).collect();
     assert_eq!(listed.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), ["t", "u", "v"]);
+    let covers = |entry: &&RememberedDecision| entry.pattern.as_ref().unwrap().label == "any arguments";
+    assert!(memory.list(NOW).iter().all(covers), "no decision claims to cover the other tools");
     let call = |name: &str, definition: &str| ApprovalRequest {
         tool_name: name.to_owned(),
         definition: Some(Digest::of(definition)),

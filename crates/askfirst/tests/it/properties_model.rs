@@ -22,7 +22,12 @@ pub(super) fn expected_approval(
     floors: &[RandomRules],
     sandbox: SandboxStatus,
 ) -> Approval {
-    let mut approval = apply_main_rules(call, own, main);
+    // Where a tool cannot rehearse, `rehearse` means `required`.
+    let meant = |approval: Approval| match approval {
+        Approval::Rehearse if !own.rehearses => Approval::Required,
+        approval => approval,
+    };
+    let mut approval = meant(apply_main_rules(call, own, main));
     for floor in floors {
         let matches = find_matches(call, floor);
         let configured = if denies(&matches) {
@@ -31,7 +36,7 @@ pub(super) fn expected_approval(
             config_approval(&matches).map(|(approval, _)| approval)
         };
         let default = floor.default.filter(|_| own.view == View::Silent);
-        approval = approval.max(configured.or(default).unwrap_or(Approval::None));
+        approval = approval.max(meant(configured.or(default).unwrap_or(Approval::None)));
     }
     match sandbox {
         SandboxStatus::Missing if own.starts_process => approval.max(Approval::Required),

@@ -143,9 +143,11 @@ pub(super) fn assessment() -> impl Strategy<Value = Assessment> {
         3 => request.prop_map(|request| View::NeedsApproval(Box::new(request))),
         1 => Just(View::Blocked("never".to_owned())),
     ];
-    (view, any::<bool>(), prop::bool::weighted(0.3)).prop_map(|(view, firm, starts_process)| Assessment {
+    let flags = (any::<bool>(), prop::bool::weighted(0.3), any::<bool>());
+    (view, flags).prop_map(|(view, (firm, starts_process, rehearses))| Assessment {
         firm,
         starts_process,
+        rehearses,
         ..Assessment::new(view)
     })
 }
@@ -216,7 +218,7 @@ pub(super) fn policy(
 ) -> Policy {
     let policy =
         floors.iter().fold(Policy::new(build(main)), |policy, floor| policy.with_floor(build(floor)));
-    let policy = policy.with_sandbox(sandbox);
+    let policy = policy.with_sandbox(sandbox).with_rehearsal_probe(|| None::<std::sync::Arc<str>>);
     match constant_override {
         Some(constant) => policy.with_override(Arc::new(constant.clone())).unwrap(),
         None => policy,

@@ -43,18 +43,15 @@ fn lines(
         let name = client.name;
         for file in &client.wrappable {
             let command = format!("askfirst mcp wrap {}", shell_word(file, home));
-            step(
-                &command,
-                format!("put askfirst in front of the MCP servers of {name}; add --write to change the file"),
-            );
+            step(&command, format!("put askfirst in front of {name}'s MCP servers; --write saves it"));
         }
         match client.add {
             Some(add) => step(add, format!("offer the tools of this config to {name}")),
             None => step(SERVE, format!("add this command to {name} as an MCP server")),
         }
     }
-    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-    let rows = steps.iter().map(|(command, does)| format!("  {command:<width$}  {does}"));
+    // Side by side, they would not fit in 80 columns.
+    let rows = steps.iter().flat_map(|(command, does)| [format!("  {command}"), format!("    {does}")]);
     std::iter::once("next steps:".to_owned()).chain(rows).collect()
 }
 

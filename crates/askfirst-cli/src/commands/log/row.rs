@@ -82,6 +82,10 @@ impl LogRow {
                 let start = entry.session_start.as_ref().filter(|start| start.mode == Mode::ApproveAll)?;
                 format!("{}: approves every request without asking (--approve-all)", start.door)
             }
+            // A rule of all tools is `*`: the rules of a main repository.
+            "rule_added" | "rule_removed" if text("tool_name") != "*" => {
+                format!("{}: {} (in {})", text("tool_name"), text("rule"), text("project"))
+            }
             "trusted" => text("file"),
             "revoked" => {
                 let answer =

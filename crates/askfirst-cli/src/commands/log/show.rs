@@ -222,9 +222,11 @@ fn seconds(ms: u64) -> String {
     if ms < 1000 { format!("{ms} ms") } else { format!("{}.{} s", ms / 1000, ms % 1000 / 100) }
 }
 
-/// Returns the first reason for a verdict, and how many more there are.
+/// Returns the first rule behind a verdict, and how many more there are. The tool's own assessment counts only if it
+/// names no rule.
 fn why(because: &[Because]) -> String {
-    let Some((first, others)) = because.split_first() else { return String::new() };
-    let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+    let rules: Vec<&Because> = because.iter().filter(|because| !because.is_own_assessment()).collect();
+    let Some(first) = rules.first().copied().or(because.first()) else { return String::new() };
+    let more = if rules.len() > 1 { format!(" (and {} more)", rules.len() - 1) } else { String::new() };
     format!(": {first}{more}")
 }

@@ -78,6 +78,9 @@ fn yes_for_always_answers_a_later_process_until_revoked() {
     assert_eq!(changes(&place), ["rule_added /shop note", "rule_removed /shop note"]);
     let (_, log, _) = in_shop(&place, &["log"]);
     assert!(log.lines().any(|line| line.contains("ran      always    note")), "{log}");
+    for change in ["added    person    note: ", "removed  person    note: "] {
+        assert!(log.lines().any(|line| line.contains(change)), "{log}");
+    }
     assert_eq!(in_shop(&place, &["log", "verify"]).0, 0);
 }
 

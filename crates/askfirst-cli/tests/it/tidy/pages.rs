@@ -30,3 +30,26 @@ fn readme_installs_the_program_before_it_uses_it() {
     let first = code.find("askfirst serve").into_iter().chain(code.find("\naskfirst ")).min().unwrap();
     assert!(install < first);
 }
+
+/// A newcomer sees what it is, how to try it and how to check it, and then the block for people like them.
+#[test]
+fn readme_has_a_block_for_each_kind_of_user() {
+    let page = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (start, rest) = page.split_once("\n## ").unwrap();
+    assert_eq!(start.matches("![").count(), 1, "one picture");
+    for command in ["cargo run --release -- demo", "./test"] {
+        assert!(start.contains(&format!("```sh\n{command}\n```")), "{command}");
+    }
+    let blocks: Vec<(&str, &str)> = rest.split("\n## ").filter_map(|block| block.split_once('\n')).collect();
+    for (heading, code) in [
+        ("You use a coding agent", "askfirst watch"),
+        ("You use MCP servers", "askfirst mcp wrap"),
+        ("You write an agent in Python", "askfirst.session("),
+        ("You answer for what an agent did", "askfirst log verify"),
+    ] {
+        let (_, block) =
+            blocks.iter().find(|(name, _)| *name == heading).unwrap_or_else(|| panic!("{heading}"));
+        assert!(block.contains("```") && block.contains(code), "{heading}: {block}");
+        assert!(block.lines().count() <= 30, "a short block: {heading}");
+    }
+}

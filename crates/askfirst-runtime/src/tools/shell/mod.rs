@@ -14,7 +14,7 @@ mod wish;
 
 use std::sync::Arc;
 
-use askfirst::ports::{Access, Launcher};
+use askfirst::ports::{Access, Launcher, WriteScope};
 use askfirst::toolset::BoxFuture;
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Because, Fact, Invocation,
@@ -144,7 +144,11 @@ impl ShellTools {
                 because.push(said.clone());
             }
         }
-        let facts = show::facts(wish, &judged);
+        let mut facts = show::facts(wish, &judged);
+        if self.runner.writes_of(wish) == WriteScope::Products {
+            let text = "only build output; all other files are read-only for it";
+            facts.push(Fact::new("writes", text));
+        }
         let base = match approval {
             Approval::None => Assessment::harmless(),
             Approval::Deny => {

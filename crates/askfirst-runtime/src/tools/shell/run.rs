@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use askfirst::ports::{Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessOutput, Rehearsed};
+use askfirst::ports::{
+    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessEnd, ProcessOutput, Rehearsed, WriteScope,
+};
 use askfirst::record::CommitRecord;
 use askfirst::{
     EffectsAnswer, EffectsPolicy, EffectsQuestion, HeldBack, Invocation, Refusal, RunFact, RunFactKind,
@@ -16,8 +18,8 @@ use serde_json::{Value, json};
 use super::jobs::Jobs;
 use super::wish::{CommandForm, ShellArguments, Wait};
 use crate::blocking::offload;
-use crate::rehearsal;
 use crate::tools::finished::result_of;
+use crate::views;
 
 /// Variables that a shell acts on before it runs a command. askfirst never passes them on.
 const NEVER_PASSED: [&str; 9] =
@@ -62,6 +64,15 @@ impl Runner {
             output: usize::try_from(self.limits.output).unwrap_or(usize::MAX),
             access: invocation.access,
             accepted: Vec::new(),
+            writes: self.writes_of(wish),
+        }
+    }
+
+    /// Returns what a command may write. One in the background runs on the real files, so that a server notices changes.
+    pub(super) fn writes_of(&self, wish: &ShellArguments) -> WriteScope {
+        match wish.wait {
+            Wait::No if self.launcher.view_obstacle().is_none() => WriteScope::Products,
+            Wait::No | Wait::ForEnd => WriteScope::Everything,
         }
     }
 
@@ -126,16 +137,20 @@ async fn on_view(
     command: &str,
     invocation: &Invocation,
 ) -> Result<Value, ToolError> {
-    let basis = rehearsal::basis(launch.access);
+    let basis = views::basis(launch.access);
     let no_thread = || ToolError::Failed("cannot start a thread for this call".to_owned());
     for _ in 0..MAX_RUNS {
         let (runner, job) = (Arc::clone(launcher), launch.clone());
         let run = offload(invocation.thread, move || runner.rehearse(&job)).await.ok_or_else(no_thread)?;
         let Rehearsed { output, held } = run.map_err(|e| ToolError::Failed(e.to_string()))?;
         invocation.report_sandbox(output.walled.clone());
+        if output.ended == ProcessEnd::Stopped {
+            // The session is ending, so no one decides about half of a command.
+            return result_of(&output);
+        }
         let effects = held.effects().clone();
         let kinds = effects.facts.iter().map(RunFact::kind).collect::<Vec<_>>();
-        let counts = rehearsal::counts(&effects);
+        let counts = askfirst_rehearsal::counts(&effects);
         let (tool, text, args) =
             (invocation.call.tool_name.clone(), command.to_owned(), invocation.args().clone());
         let shown = Arc::clone(&held);
@@ -144,11 +159,17 @@ async fn on_view(
             effects,
             policy: EffectsPolicy { accepted: launch.accepted.clone(), ..held.policy(basis) },
             request: Box::new(move |effects, judgement| {
-                rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
+                askfirst_rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
             }),
         };
         match invocation.settle_effects(question).await {
             EffectsAnswer::Nothing => return result_of(&output),
+            EffectsAnswer::RunAgain if kinds.contains(&RunFactKind::RealFiles) => {
+                let (runner, job) = (Arc::clone(launcher), Launch { access: Access::Approved, ..launch });
+                let run =
+                    offload(invocation.thread, move || runner.launch(&job)).await.ok_or_else(no_thread)?;
+                return result_of(&run.map_err(|e| ToolError::Failed(e.to_string()))?);
+            }
             EffectsAnswer::RunAgain => launch.accepted.extend(kinds),
             EffectsAnswer::Discard(refusal) => return Err(discarded(refusal, &output, &kinds)),
             EffectsAnswer::Commit(permit) => {

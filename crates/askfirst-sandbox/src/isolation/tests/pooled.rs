@@ -161,11 +161,11 @@ fn killed_helper_is_not_used_again() {
 fn helper_is_not_used_after_a_change_of_user() {
     let sandbox = keeping();
     let pool = sandbox.pool.as_ref().unwrap();
-    let mut helper = pool.take(&sandbox.helper).unwrap();
+    let mut helper = pool.take(&sandbox.helper).unwrap().unwrap();
     let first = helper.pid;
     helper.as_if_started_by(rustix::process::geteuid().as_raw() + 1);
     pool.put(helper);
-    assert_ne!(pool.take(&sandbox.helper).unwrap().pid, first);
+    assert_ne!(pool.take(&sandbox.helper).unwrap().unwrap().pid, first);
 }
 
 /// For the helper, a killed launcher looks like a closed socket.
@@ -175,7 +175,7 @@ fn helper_and_its_programs_end_with_the_launcher() {
     let beat = home.path.join("A/beat");
     let spec = sh(&home.path.join("A"), "while :; do echo x >> beat; sleep 0.02; done");
     let order = launch::build_order(&sandbox, &profile(&home.path), &spec, Task::Program).unwrap();
-    let helper = sandbox.pool.as_ref().unwrap().take(&sandbox.helper).unwrap();
+    let helper = sandbox.pool.as_ref().unwrap().take(&sandbox.helper).unwrap().unwrap();
     let (_answer, said) = std::io::pipe().unwrap();
     let null = || fs::File::options().read(true).write(true).open("/dev/null").unwrap();
     let ends = ChildStreams::new(null(), null(), null()).unwrap();

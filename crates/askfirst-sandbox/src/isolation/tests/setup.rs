@@ -11,7 +11,7 @@ use super::c;
 use super::runs::sandbox;
 use crate::error::LaunchError;
 use crate::isolation::order::Task;
-use crate::isolation::{Attempt, Helper, SandboxRun, Tier, launch, launch_in_sandbox};
+use crate::isolation::{Attempt, Helper, Sandbox, SandboxRun, Tier, launch, launch_in_sandbox};
 use crate::profile::{Denial, DeniedPath, Grant, OSProfile};
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
@@ -433,4 +433,25 @@ fn first_program_tests_its_own_sandbox() {
     }
     assert_eq!((starts, fs::read_to_string(home.path.join("A/ran")).unwrap().as_str()), (3, "x\nx\n"));
     assert!(sandbox.proven().is_some_and(|sandbox| sandbox.rejected_backends().is_empty()));
+}
+
+#[test]
+fn helper_started_early_runs_the_programs() {
+    let home = home();
+    let sandbox = UnprovenSandbox::new(Helper::own().unwrap(), Tier::Full);
+    sandbox.start_helper();
+    let run = |script: &str| {
+        let start = |sandbox: &Sandbox| {
+            launch_in_sandbox(sandbox, &profile(&home.path), &sh(&home.path.join("A"), script), &Stop::new())
+        };
+        sandbox.run(start).unwrap()
+    };
+    let idle = || sandbox.proven().unwrap().pool.as_ref().unwrap().pids();
+    assert_eq!(text(&run("echo one")), "one\n");
+    let [first] = idle()[..] else { panic!("no helper waits") };
+    assert_eq!(text(&run("echo two")), "two\n");
+    assert_eq!(idle(), [first]);
+    sandbox.proven().unwrap().end_helpers();
+    assert_eq!(text(&run("echo three")), "three\n");
+    assert_eq!(idle(), [0; 0], "a helper was kept that no one asked for");
 }

@@ -1,8 +1,11 @@
-//! Operands that mean more than text: further goals, and secrets.
+//! Operands that mean more than text: further goals, and secrets. Whether a rehearsal can hold what they do.
 
 use super::super::guards;
-use super::super::used::Class;
+use super::super::used::{Class, Held};
 use super::Reader;
+
+/// Why askfirst asks about a command that prints all variables.
+pub(crate) const PRINTS_ALL: &str = "this command prints all variables, including secrets";
 
 impl Reader<'_, '_> {
     /// Goals behind the first count like it; secrets are asked about.
@@ -29,6 +32,26 @@ impl Reader<'_, '_> {
             if asks || manages || guards::leaves(&self.used.program, &subs, place, text) {
                 self.doubt_named(at, vec![text.to_owned()], format!("`{text}` needs a rule that names it"));
             }
+        }
+    }
+
+    /// Notes a command that prints all variables that there are.
+    pub(in crate::programs) fn prints_all_variables(&mut self) {
+        self.doubt(0, PRINTS_ALL);
+        self.used.shows_secrets = true;
+    }
+
+    /// What the innermost section says that says anything. What surely only reads changes nothing outside.
+    pub(super) fn held(&self) -> Held {
+        let rows = self.chain.iter().rev().flat_map(|section| &section.held);
+        let mut held = rows.filter(|(_, condition)| self.holds(condition)).map(|(held, _)| *held);
+        let only_reads = self.used.class == Class::Reads && self.used.doubts.is_empty();
+        if self.elsewhere {
+            Held::Outside
+        } else if only_reads {
+            Held::Inside
+        } else {
+            held.next().unwrap_or_default()
         }
     }
 }

@@ -101,7 +101,7 @@ impl Reader<'_, '_> {
             }
             Role::Url => {
                 self.used.network = true;
-                self.used.only_loopback &= guards::is_loopback(word.prefix());
+                self.used.only_loopback &= guards::is_loopback(word);
             }
             Role::File => {
                 self.runs = true;

@@ -21,34 +21,45 @@ fn next_steps_connect_each_client_in_its_own_way() {
     let lines = lines(&clients, Some(Path::new("/home/ann")), false, &[]);
     insta::assert_snapshot!(lines.join("\n"), @r"
     next steps:
-      askfirst trust                                            show what the config allows, and ask whether to trust it
-      askfirst doctor                                           check what the sandbox enforces on this machine
-      askfirst watch                                            answer requests of agents that have no terminal
-      claude mcp add askfirst -- askfirst serve --ask-by watch  offer the tools of this config to Claude Code
-      askfirst mcp wrap .gemini/settings.json                   put askfirst in front of the MCP servers of Gemini CLI; add --write to change the file
-      gemini mcp add askfirst askfirst serve                    offer the tools of this config to Gemini CLI
-      askfirst mcp wrap .cursor/mcp.json                        put askfirst in front of the MCP servers of Cursor; add --write to change the file
-      askfirst mcp wrap ~/.cursor/mcp.json                      put askfirst in front of the MCP servers of Cursor; add --write to change the file
-      askfirst serve --ask-by watch                             add this command to Cursor as an MCP server
-      askfirst serve --ask-by watch                             add this command to VS Code as an MCP server
+      askfirst trust
+        show what the config allows, and ask whether to trust it
+      askfirst doctor
+        check what the sandbox enforces on this machine
+      askfirst watch
+        answer requests of agents that have no terminal
+      claude mcp add askfirst -- askfirst serve --ask-by watch
+        offer the tools of this config to Claude Code
+      askfirst mcp wrap .gemini/settings.json
+        put askfirst in front of Gemini CLI's MCP servers; --write saves it
+      gemini mcp add askfirst askfirst serve
+        offer the tools of this config to Gemini CLI
+      askfirst mcp wrap .cursor/mcp.json
+        put askfirst in front of Cursor's MCP servers; --write saves it
+      askfirst mcp wrap ~/.cursor/mcp.json
+        put askfirst in front of Cursor's MCP servers; --write saves it
+      askfirst serve --ask-by watch
+        add this command to Cursor as an MCP server
+      askfirst serve --ask-by watch
+        add this command to VS Code as an MCP server
     ");
+    assert!(lines.iter().all(|line| line.len() <= 80), "{lines:?}");
 }
 
 #[test]
 fn hidden_folders_of_path_are_the_first_step() {
     let folder = |name: &str| HiddenFolder { name: name.into(), reason: "x".into(), line: "y".into() };
     let folders = [folder("~/.ssh"), folder("/opt/a")];
-    let step = "  edit askfirst.yaml  programs in ~/.ssh, /opt/a do not start in the sandbox; a commented line \
-                `toolchains` shows how";
-    assert_eq!(lines(&[], None, false, &folders)[1], step);
+    let step =
+        "    programs in ~/.ssh, /opt/a do not start in the sandbox; a commented line `toolchains` shows how";
+    assert_eq!(lines(&[], None, false, &folders)[1..3], ["  edit askfirst.yaml", step]);
     // A changed config needs trust again.
-    assert_eq!(lines(&[], None, true, &folders)[1], format!("{step}; then run `askfirst trust`"));
+    assert_eq!(lines(&[], None, true, &folders)[2], format!("{step}; then run `askfirst trust`"));
 }
 
 #[test]
 fn trusted_config_is_not_a_next_step() {
     let lines = lines(&[], None, true, &[]);
-    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert_eq!(lines.len(), 5, "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains("askfirst trust")), "{lines:?}");
 }
 

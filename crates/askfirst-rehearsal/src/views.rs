@@ -3,16 +3,21 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use askfirst::Digest;
-use askfirst::ports::CommitFailed;
+use std::sync::Arc;
+
+use askfirst::ports::{CommitFailed, HeldChanges};
 use askfirst::record::CommitRecord;
+use askfirst::{Digest, RunFact};
 use askfirst_changes::{
     ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, PendingCommit, SpecialFiles, collect,
 };
 use askfirst_sandbox::{Denial, Grant, OSProfile, View};
 use rustix::fs::{Mode, OFlags};
 
-use super::Rehearsals;
+use crate::effects;
+use crate::folders::RunHome;
+use crate::held::HeldRun;
+use crate::rehearsals::Rehearsals;
 
 /// A folder with its view, before and while the process runs.
 struct PendingView {
@@ -23,17 +28,17 @@ struct PendingView {
 }
 
 /// A folder with its view, after the process. Dropping it throws its layer away.
-pub(super) struct CollectedView {
-    pub(super) path: PathBuf,
-    pub(super) root: OwnedFd,
-    pub(super) changes: ChangeSet,
+pub(crate) struct CollectedView {
+    pub(crate) path: PathBuf,
+    pub(crate) root: OwnedFd,
+    pub(crate) changes: ChangeSet,
     store: ChangeStore,
     pending: Option<PendingCommit>,
     generation: u64,
 }
 
 /// The views of one run.
-pub(super) struct Views {
+pub(crate) struct Views {
     all: Vec<PendingView>,
     store: ChangeStore,
 }
@@ -54,7 +59,7 @@ impl Views {
     ///
     /// What is never written is not covered on a view: the write lands there, and the decision about the effects refuses
     /// it by name.
-    pub(super) fn of(rehearsals: &Rehearsals, profile: &mut OSProfile) -> Result<Self, String> {
+    pub(crate) fn of(rehearsals: &Rehearsals, profile: &mut OSProfile) -> Result<Self, String> {
         let store = &rehearsals.store;
         let mut all = Vec::new();
         for grant in &profile.writable {
@@ -83,7 +88,7 @@ impl Views {
     }
 
     /// Collects the changes of all views. All processes have ended.
-    pub(super) fn collect(self, limits: &CollectLimits) -> Result<Vec<CollectedView>, ChangeError> {
+    pub(crate) fn collect(self, limits: &CollectLimits) -> Result<Vec<CollectedView>, ChangeError> {
         let Self { all, store } = self;
         let mut collected = Vec::new();
         let mut failed = None;
@@ -106,12 +111,12 @@ impl Views {
 
 impl CollectedView {
     /// Opens a changed file as it is on the view.
-    pub(super) fn open_new(&self, path: &Path) -> Option<OwnedFd> {
+    pub(crate) fn open_new(&self, path: &Path) -> Option<OwnedFd> {
         open_file(self.pending.as_ref()?.upper(), path)
     }
 
     /// Opens a changed file as it is in the real folder.
-    pub(super) fn open_old(&self, path: &Path) -> Option<OwnedFd> {
+    pub(crate) fn open_old(&self, path: &Path) -> Option<OwnedFd> {
         open_file(self.root.as_fd(), path)
     }
 
@@ -130,6 +135,46 @@ impl Drop for CollectedView {
     }
 }
 
+/// The views of one run, with its home.
+pub struct RunViews {
+    pub(crate) views: Views,
+    pub(crate) home: Option<RunHome>,
+}
+
+/// The views of a run that has ended, with its changes.
+pub struct Collected {
+    views: Vec<CollectedView>,
+    /// What the run wrote to places that are thrown away, if it did.
+    pub lost: Option<String>,
+}
+
+impl RunViews {
+    /// Collects the changes. All processes of the run must have ended.
+    ///
+    /// # Errors
+    /// Fails with the reason if the changes cannot be read, or are too many.
+    pub fn collect(self) -> Result<Collected, String> {
+        let lost = self.home.and_then(|home| home.lost());
+        let views = self.views.collect(&CollectLimits::default()).map_err(|e| e.to_string())?;
+        Ok(Collected { views, lost })
+    }
+}
+
+impl Collected {
+    /// Whether a commit of another call has changed a folder since its view was made, so that the run must be repeated.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.views.iter().any(CollectedView::is_outdated)
+    }
+
+    /// Holds the changes back. `command` is the text for the list of commits.
+    #[must_use]
+    pub fn hold(self, rehearsals: &Rehearsals, facts: Vec<RunFact>, command: String) -> Arc<dyn HeldChanges> {
+        let effects = effects::of(&self.views, rehearsals, facts);
+        Arc::new(HeldRun::new(rehearsals, self.views, effects, command))
+    }
+}
+
 /// Opens a regular file beneath a folder, without following links.
 pub(crate) fn open_file(folder: impl AsFd, path: &Path) -> Option<OwnedFd> {
     use rustix::fs::{FileType, ResolveFlags, fstat, openat2};
@@ -140,13 +185,8 @@ pub(crate) fn open_file(folder: impl AsFd, path: &Path) -> Option<OwnedFd> {
     is_file.then_some(file)
 }
 
-/// Whether a commit of another call has changed a folder since its view was made, so that the call must run again.
-pub(super) fn is_outdated(views: &[CollectedView]) -> bool {
-    views.iter().any(CollectedView::is_outdated)
-}
-
 /// Commits the changes of all views. If one fails, those before it are taken back.
-pub(super) fn commit(
+pub(crate) fn commit(
     views: Vec<CollectedView>,
     digest: Digest,
     note: impl Fn(&Path) -> String,

@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use askfirst_sandbox::{Grant, KeptFolder, OSProfile, User};
 
-use crate::random;
-
 /// The start of the name of a folder that is being made.
 const NEW: &str = "new-";
 
@@ -19,7 +17,7 @@ const NEW: &str = "new-";
 const MAX_COUNTED: usize = 1_000;
 
 /// The folders of one session. Dropping it removes them.
-pub(super) struct SessionFolders {
+pub(crate) struct SessionFolders {
     folder: PathBuf,
     next: AtomicU64,
     /// Locked as long as the session lives, so that others know when the folder may be removed.
@@ -27,7 +25,7 @@ pub(super) struct SessionFolders {
 }
 
 /// The home of one run. Dropping it removes it.
-pub(super) struct RunHome {
+pub(crate) struct RunHome {
     folder: PathBuf,
     /// Where the program sees it.
     at: PathBuf,
@@ -36,7 +34,7 @@ pub(super) struct RunHome {
 
 impl SessionFolders {
     /// Makes the folders of a session beneath the state folder, and removes those of sessions that are gone.
-    pub(super) fn new(state: &Path) -> io::Result<Self> {
+    pub(crate) fn new(state: &Path) -> io::Result<Self> {
         let all = state.join("scratch");
         make_private(&all)?;
         for entry in fs::read_dir(&all)?.flatten() {
@@ -48,7 +46,7 @@ impl SessionFolders {
             }
         }
         // Until it is locked, the folder has a name that no other session looks at.
-        let name = random::hex(&random::bytes()?);
+        let name = new_name()?;
         let (new, folder) = (all.join(format!("{NEW}{name}")), all.join(name));
         make_private(&new)?;
         let lock = File::create_new(new.join("lock"))?;
@@ -58,7 +56,7 @@ impl SessionFolders {
     }
 
     /// Puts the `/tmp` of the session and an empty home into a profile. `working` is the working folder of the program.
-    pub(super) fn add_to(&self, profile: &mut OSProfile, working: &Path) -> io::Result<Option<RunHome>> {
+    pub(crate) fn add_to(&self, profile: &mut OSProfile, working: &Path) -> io::Result<Option<RunHome>> {
         let tmp = Path::new("/tmp");
         if profile.private.iter().any(|path| path == tmp) {
             let folder = self.folder.join("tmp");
@@ -87,7 +85,7 @@ impl Drop for SessionFolders {
 
 impl RunHome {
     /// Says what a program wrote to its home, if it wrote something.
-    pub(super) fn lost(&self) -> Option<String> {
+    pub(crate) fn lost(&self) -> Option<String> {
         let mut found = Vec::new();
         self.walk(Path::new(""), &mut found);
         let first = found.first()?;
@@ -122,6 +120,13 @@ impl Drop for RunHome {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.folder));
     }
+}
+
+/// Returns a name that no other process has.
+fn new_name() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn make_private(folder: &Path) -> io::Result<()> {

@@ -1,13 +1,14 @@
 //! The question about the effects of a call: the headline, the list of changes and the diffs.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use askfirst::{
     Action, ApprovalPresentation, ApprovalRequest, ChangedPath, Effects, EffectsJudgement, EffectsVerdict,
-    Fact, PathChange, PathLevel, PresentationKind, Risk,
+    Fact, PathChange, PathLevel, PresentationKind, RequestSubject, RunFactKind,
 };
 use askfirst_changes::{Change, ObjectKind};
 use askfirst_display::diff::unified;
@@ -15,8 +16,8 @@ use askfirst_files::RootView;
 use askfirst_shell::Roots as _;
 use serde_json::Value;
 
-use super::effects::label;
-use super::views::CollectedView;
+use crate::effects::label;
+use crate::views::CollectedView;
 
 /// The largest file whose diff is shown, and the most text of all diffs together, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -25,7 +26,7 @@ const MAX_TEXT: usize = 4 << 20;
 const MAX_COMMAND: usize = 60;
 
 /// Builds the request about effects.
-pub(crate) fn request(
+pub fn request(
     tool_name: &str,
     command: &str,
     args: &askfirst::Args,
@@ -36,14 +37,14 @@ pub(crate) fn request(
     let counts = counts(effects);
     let runs_again = judgement.verdict() == EffectsVerdict::AskToRunAgain;
     let description = match runs_again {
-        true => format!("run {} again: it {}", short(command), facts(effects)),
+        true => format!("run {} again {}: it {}", short(command), with_more(effects), facts(effects)),
         false => format!("keep the changes of {}? · {counts}", short(command)),
     };
     let payload = effects.payload(Value::from(command));
     let mut request = ApprovalRequest::new(tool_name, description, payload);
     request.args = args.clone();
     request.action = Some(match runs_again {
-        true => Action::new("run ").value(short(command)).words(format!(" again? · it {}", facts(effects))),
+        true => Action::new("run ").value(short(command)).words(format!(" again {}?", with_more(effects))),
         false => Action::new("keep the changes of ").value(short(command)).words(format!("? · {counts}")),
     });
     request.same = Some("the same kinds of changes to the same files by the same command".to_owned());
@@ -53,12 +54,43 @@ pub(crate) fn request(
     let why = judgement.because().first().map_or(why.clone(), |because| because.after(&why));
     request.facts.push(Fact::new("why", why));
     request.facts.push(Fact::new("command", command));
-    request.facts.extend(effects.facts.iter().map(|fact| Fact::new("run", format!("it {}", fact.text()))));
-    request.risk = Risk::Low;
-    if matches!(judgement.verdict(), EffectsVerdict::Ask | EffectsVerdict::AskToRunAgain) {
-        request.presentation = Some(present());
-    }
+    let is_shown = |change: &ChangedPath| change.level != PathLevel::Ordinary;
+    request.subject = match runs_again {
+        true => RequestSubject::RunAgain,
+        false if effects.changes.iter().any(is_shown) => RequestSubject::ShownChanges,
+        false => RequestSubject::Changes,
+    };
+    request.presentation = match judgement.verdict() {
+        EffectsVerdict::Ask => Some(present()),
+        EffectsVerdict::AskToRunAgain => Some(meaning(effects)),
+        EffectsVerdict::Commit | EffectsVerdict::Discard => None,
+    };
     request
+}
+
+/// What a yes adds to a call that runs again.
+fn with_more(effects: &Effects) -> String {
+    let words = effects.facts.iter().map(|fact| match fact.kind() {
+        RunFactKind::Network => "with the network",
+        RunFactKind::Processes => "and keep what it did, although it left processes",
+        RunFactKind::TimeLimit => "and keep what it did until its time limit",
+        RunFactKind::RealFiles => "on the real files, without undo",
+    });
+    let mut words: Vec<&str> = words.collect();
+    words.dedup();
+    words.join(", ")
+}
+
+/// What a yes and a no to running a call again mean.
+fn meaning(effects: &Effects) -> ApprovalPresentation {
+    let is_real = effects.facts.iter().any(|fact| fact.kind() == RunFactKind::RealFiles);
+    let place =
+        if is_real { "" } else { ", on a new copy. Its changes are judged like those of every command" };
+    let text = format!(
+        "Its first run was on a copy, and that copy is thrown away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
+        with_more(effects)
+    );
+    ApprovalPresentation::new(PresentationKind::Text, text)
 }
 
 fn facts(effects: &Effects) -> String {
@@ -72,7 +104,8 @@ fn short(command: &str) -> String {
 }
 
 /// Counts the changes in words, such as `3 changed, 41 added`.
-pub(crate) fn counts(effects: &Effects) -> String {
+#[must_use]
+pub fn counts(effects: &Effects) -> String {
     let changed = effects.count(PathChange::Changed) + effects.count(PathChange::Attributes);
     let all = [
         (changed, "changed"),
@@ -87,65 +120,76 @@ pub(crate) fn counts(effects: &Effects) -> String {
     if words.is_empty() { "no changes".to_owned() } else { words.join(", ") }
 }
 
-/// Shows the changes: one row for each path, then the diff of each text file.
-pub(super) fn present(
+/// Shows the changes: one row for each path, then the diff of each text file. Build output gets one row for its folder.
+pub(crate) fn present(
     effects: &Effects,
     views: &[CollectedView],
     ground: &RootView<'_>,
+    products: &[PathBuf],
 ) -> ApprovalPresentation {
-    let mut list = String::new();
-    let mut diffs = String::new();
-    let mut rows: Vec<(&ChangedPath, Option<(&CollectedView, &Change)>)> = Vec::new();
-    for changed in &effects.changes {
-        let change = views.iter().find_map(|view| {
-            let is =
-                |change: &&Change| label(&view.path.join(change.path()), ground.folder()) == changed.path;
-            Some((view, view.changes.changes().find(is)?))
+    let changes: HashMap<String, (&CollectedView, &Change)> = views
+        .iter()
+        .flat_map(|view| view.changes.changes().map(move |change| (view, change)))
+        .map(|(view, change)| (label(&view.path.join(change.path()), ground.folder()), (view, change)))
+        .collect();
+    let mut rows: Vec<&ChangedPath> = effects.changes.iter().collect();
+    rows.sort_by_key(|changed| (changed.level == PathLevel::Ordinary, changed.change, &changed.path));
+    let (mut list, mut diffs) = (String::new(), String::new());
+    let mut built: BTreeMap<String, usize> = BTreeMap::new();
+    for changed in rows {
+        let change = changes.get(&changed.path);
+        let product = change.and_then(|(view, change)| {
+            let path = view.path.join(change.path());
+            products.iter().find(|product| path.starts_with(product))
         });
-        rows.push((changed, change));
-    }
-    rows.sort_by_key(|(changed, _)| {
-        (changed.level == PathLevel::Ordinary, changed.change, changed.path.clone())
-    });
-    for (changed, change) in rows {
-        let word = match changed.change {
-            PathChange::Added => "added",
-            PathChange::Changed => "changed",
-            PathChange::Attributes => "touched",
-            PathChange::Removed => "removed",
-        };
-        let mut about = change.map(|(_, change)| describe(change)).unwrap_or_default();
-        if let Some((view, change)) = change
-            && let Some(diff) = diff(view, change, &changed.path, MAX_TEXT.saturating_sub(diffs.len()))
-        {
-            match diff {
-                Ok(diff) => {
-                    let is = |sign: char| {
-                        let header = format!("{sign}{sign}{sign} ");
-                        diff.lines()
-                            .filter(|line| line.starts_with(sign) && !line.starts_with(&header))
-                            .count()
-                    };
-                    about = format!("+{} −{}", is('+'), is('-'));
-                    diffs.push_str(&diff);
-                }
-                Err(why) => about = format!("{about}  ({why})"),
-            }
+        if let Some(product) = product.filter(|_| changed.level == PathLevel::Ordinary) {
+            *built.entry(label(product, ground.folder())).or_default() += 1;
+            continue;
         }
+        let about = change.map(|(view, change)| {
+            let left = MAX_TEXT.saturating_sub(diffs.len());
+            match diff(view, change, &changed.path, left) {
+                None => describe(change),
+                Some(Err(why)) => format!("{} ({why})", describe(change)),
+                Some(Ok(diff)) => {
+                    let counts = format!("+{} −{}", lines_with(&diff, '+'), lines_with(&diff, '-'));
+                    diffs.push_str(&diff);
+                    counts
+                }
+            }
+        });
+        let about = about.unwrap_or_default();
         let reason = match &changed.level {
             PathLevel::Ordinary => String::new(),
             PathLevel::Shown(why) | PathLevel::Never(why) => format!("  ▲ {why}"),
         };
-        let _ = writeln!(list, "{word:<8} {:<32} {about}{reason}", changed.path);
+        let _ = writeln!(list, "{}  {}  {about}{reason}", word(changed.change), changed.path);
+    }
+    for (folder, count) in built {
+        let _ = writeln!(list, "built  {folder}  {count} {}", if count == 1 { "path" } else { "paths" });
     }
     for fact in &effects.facts {
-        let _ = writeln!(list, "{:<8} {}", "it", fact.text());
+        let _ = writeln!(list, "it {}", fact.text());
     }
-    let kind = if diffs.is_empty() { PresentationKind::Text } else { PresentationKind::Diff };
-    if !diffs.is_empty() {
-        list.push('\n');
+    if diffs.is_empty() {
+        return ApprovalPresentation::new(PresentationKind::Text, list);
     }
-    ApprovalPresentation::new(kind, format!("{list}{diffs}"))
+    ApprovalPresentation::new(PresentationKind::Diff, format!("{list}\n{diffs}"))
+}
+
+fn word(change: PathChange) -> &'static str {
+    match change {
+        PathChange::Added => "added",
+        PathChange::Changed => "changed",
+        PathChange::Attributes => "touched",
+        PathChange::Removed => "removed",
+    }
+}
+
+/// Counts the lines of a diff that begin with a sign.
+fn lines_with(diff: &str, sign: char) -> usize {
+    let header = format!("{sign}{sign}{sign} ");
+    diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(&header)).count()
 }
 
 /// What an object is, in a few words.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::{Approval, ChangedPath, Digest, Effects, PathChange, PathLevel, RunFact};
@@ -11,20 +11,20 @@ use askfirst_changes::{Change, ChangeKind, Object, ObjectKind, SpecialProperty};
 use askfirst_files::RootView;
 use askfirst_shell::{FileLevel, Roots as _, protection};
 
-use super::Rehearsals;
-use super::git::{IgnoreRules, read_rules};
-use super::views::CollectedView;
+use crate::ignore_rules::{IgnoreRules, read_rules};
+use crate::rehearsals::Rehearsals;
+use crate::views::CollectedView;
 
 /// Returns the effects of a run.
-pub(super) fn of(views: &[CollectedView], rehearsals: &Rehearsals, facts: Vec<RunFact>) -> Effects {
+pub(crate) fn of(views: &[CollectedView], rehearsals: &Rehearsals, facts: Vec<RunFact>) -> Effects {
     let ground = RootView::new(&rehearsals.roots);
     let mut changes = Vec::new();
     for view in views {
         let folders: BTreeSet<&Path> =
             view.changes.changes().filter_map(|change| change.path().parent()).collect();
         let ignored = IgnoreRules::new(&view.path, folders, |path| versions(view, path));
-        let look = Look { view, ground: &ground, ignored, rehearsals };
-        changes.extend(view.changes.changes().map(|change| look.at(change)));
+        let classifier = PathClassifier { view, ground: &ground, ignored, rehearsals };
+        changes.extend(view.changes.changes().map(|change| classifier.at(change)));
     }
     let parts: Vec<[u8; 32]> = views.iter().map(|view| *view.changes.digest().as_bytes()).collect();
     let digest = Digest::of_parts(parts.iter().map(|part| &part[..]));
@@ -37,14 +37,14 @@ fn versions(view: &CollectedView, path: &Path) -> Vec<String> {
     files.into_iter().flatten().filter_map(|file| read_rules(File::from(file))).collect()
 }
 
-struct Look<'a> {
+struct PathClassifier<'a> {
     view: &'a CollectedView,
     ground: &'a RootView<'a>,
     ignored: IgnoreRules,
     rehearsals: &'a Rehearsals,
 }
 
-impl Look<'_> {
+impl PathClassifier<'_> {
     fn at(&self, change: &Change) -> ChangedPath {
         let real = self.view.path.join(change.path());
         let governed = self.ground.governs(&real);
@@ -78,6 +78,12 @@ impl Look<'_> {
             };
         }
         let special = change.special();
+        let gives_privileges = |special: &&SpecialProperty| {
+            matches!(special, SpecialProperty::SetId | SpecialProperty::Capabilities)
+        };
+        if let Some(privileged) = special.iter().find(gives_privileges) {
+            return PathLevel::Never(special_words(*privileged).into());
+        }
         if let Some(first) = special.first() {
             return shown(special_words(*first).to_owned());
         }
@@ -132,17 +138,22 @@ impl Look<'_> {
         File::from(file).read_exact(&mut start).is_ok() && start == *b"#!"
     }
 
+    /// Whether a link leads out of the folder, or may: links on its way are not followed.
     fn leads_outside(&self, target: &[u8], real: &Path) -> bool {
         use std::os::unix::ffi::OsStrExt;
         let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        let folder = real.parent().unwrap_or(real);
-        // The folder may itself be reached through links, but no link is followed: the path is only counted.
-        let mut led = PathBuf::new();
-        for part in folder.join(target).components() {
+        let mut led = real.parent().unwrap_or(real).to_owned();
+        let mut has_named = false;
+        for part in target.components() {
             match part {
-                std::path::Component::ParentDir => drop(led.pop()),
-                std::path::Component::CurDir => {}
-                part => led.push(part),
+                // What it climbs out of may itself be a link to elsewhere.
+                Component::ParentDir if has_named || !led.pop() => return true,
+                Component::ParentDir | Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => led = PathBuf::from("/"),
+                Component::Normal(name) => {
+                    has_named = true;
+                    led.push(name);
+                }
             }
         }
         !led.starts_with(&self.view.path)
@@ -159,7 +170,7 @@ fn kind_of(change: &Change) -> PathChange {
 }
 
 /// The name of a path for a person: relative to the folder of the config, with escapes.
-pub(super) fn label(real: &Path, folder: &Path) -> String {
+pub(crate) fn label(real: &Path, folder: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let short = real.strip_prefix(folder).unwrap_or(real);
     match short.to_str() {
@@ -189,7 +200,7 @@ fn special_words(special: SpecialProperty) -> &'static str {
 
 impl Rehearsals {
     /// Why undo could not keep what a commit replaces.
-    pub(super) fn undo_obstacle(&self, views: &[CollectedView]) -> Option<Arc<str>> {
+    pub(crate) fn undo_obstacle(&self, views: &[CollectedView]) -> Option<Arc<str>> {
         let bytes = views.iter().map(|view| view.changes.replaced_bytes()).fold(0_u64, u64::saturating_add);
         match self.store.would_fit(bytes, &self.keep_limits(), std::time::SystemTime::now()) {
             Ok(true) => None,

@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use askfirst::record::CommitRecord;
 use askfirst_changes::{ChangeError, ChangeKind, ChangeStore, CommitState, CommitSummary, Object, RootId};
 
-use crate::origin;
-use crate::rehearsal::{self, CommitNote, IgnoreRules, open_file, open_folder, read_rules};
+use crate::ignore_rules::{IgnoreRules, read_rules};
+use crate::rehearsals::{CommitNote, store_folder};
+use crate::views::{open_file, open_folder, open_store};
 
 /// Commits that are younger may belong to a session that is about to log them.
 const LOGGED_WITHIN: Duration = Duration::from_secs(10);
@@ -76,7 +77,7 @@ impl UndoStore {
     /// # Errors
     /// Fails if the store cannot be opened.
     pub fn open(state: &Path, folder: &Path) -> Result<Self, UndoError> {
-        let store = rehearsal::open_store(&rehearsal::store_folder(state)).map_err(UndoError::Store)?;
+        let store = open_store(&store_folder(state)).map_err(UndoError::Store)?;
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let opened = Self { store, folder };
         let folders: Vec<(RootId, PathBuf)> = opened.folders()?;
@@ -103,7 +104,7 @@ impl UndoStore {
     /// Returns the folder of the store in a state folder.
     #[must_use]
     pub fn folder(state: &Path) -> PathBuf {
-        rehearsal::store_folder(state)
+        store_folder(state)
     }
 
     /// Returns how many bytes the store keeps, for all folders.
@@ -180,7 +181,7 @@ impl UndoStore {
         self.list()?.into_iter().find(|entry| entry.is_applied).ok_or(UndoError::Nothing)
     }
 
-    /// Restores what a commit replaced, or nothing. Returns the entry for the audit log.
+    /// Restores what a commit replaced, or nothing. Returns the entry for the audit log, without the process.
     ///
     /// # Errors
     /// Fails if something else has changed a file of the commit since.
@@ -191,7 +192,8 @@ impl UndoStore {
         Ok(record(&entry))
     }
 
-    /// Returns an entry for the audit log for each commit whose process was killed before it wrote one.
+    /// Returns an entry for the audit log, without the process, for each commit whose process was killed before it wrote
+    /// one.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
@@ -218,6 +220,6 @@ fn record(entry: &UndoEntry) -> CommitRecord {
         commit: entry.id.clone(),
         root: entry.root.display().to_string(),
         changes: None,
-        by: Some(origin::of_this_process()),
+        by: None,
     }
 }

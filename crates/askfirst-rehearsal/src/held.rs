@@ -1,0 +1,92 @@
+//! The changes of one run, held back until a permit commits them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use askfirst::ports::{CommitFailed, HeldChanges};
+use askfirst::record::CommitRecord;
+use askfirst::{ApprovalPresentation, Effects, EffectsPolicy, RecordedCommitPermit, RunBasis};
+use askfirst_changes::ChangeStore;
+use askfirst_files::{RootView, Roots};
+
+use crate::question;
+use crate::rehearsals::{CommitNote, Rehearsals};
+use crate::views::{self, CollectedView};
+
+/// The changes of one run. Dropping it discards them.
+pub(crate) struct HeldRun {
+    effects: Effects,
+    note: String,
+    asks_about_removals: bool,
+    undo_obstacle: Option<Arc<str>>,
+    roots: Arc<Roots>,
+    products: Vec<PathBuf>,
+    store: ChangeStore,
+    views: Mutex<Option<Vec<CollectedView>>>,
+}
+
+impl HeldRun {
+    pub(crate) fn new(
+        rehearsals: &Rehearsals,
+        views: Vec<CollectedView>,
+        effects: Effects,
+        note: String,
+    ) -> Self {
+        Self {
+            effects,
+            note,
+            asks_about_removals: rehearsals.asks_about_removals(),
+            undo_obstacle: rehearsals.undo_obstacle(&views),
+            roots: Arc::clone(&rehearsals.roots),
+            products: rehearsals.products().collect(),
+            store: rehearsals.store.clone(),
+            views: Mutex::new(Some(views)),
+        }
+    }
+}
+
+impl HeldChanges for HeldRun {
+    fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    fn policy(&self, basis: RunBasis) -> EffectsPolicy {
+        EffectsPolicy {
+            basis,
+            asks_about_removals: self.asks_about_removals,
+            undo_obstacle: self.undo_obstacle.clone(),
+            accepted: Vec::new(),
+        }
+    }
+
+    fn present(&self) -> ApprovalPresentation {
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        question::present(
+            &self.effects,
+            views.as_deref().unwrap_or_default(),
+            &RootView::new(&self.roots),
+            &self.products,
+        )
+    }
+
+    fn commit(&self, permit: RecordedCommitPermit) -> Result<Vec<CommitRecord>, CommitFailed> {
+        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let views =
+            views.ok_or_else(|| CommitFailed::Failed("the changes were already decided".to_owned()))?;
+        let (digest, decision) = permit.spend();
+        if digest != self.effects.digest {
+            return Err(CommitFailed::Failed("the permit is for other changes".to_owned()));
+        }
+        views::commit(views, digest, |root| {
+            CommitNote { decision: decision.clone(), root: root.to_owned(), command: self.note.clone() }
+                .to_string()
+        })
+    }
+
+    fn mark_logged(&self, commits: &[CommitRecord]) {
+        for commit in commits {
+            // If this fails, the next session logs the commit once more.
+            drop(self.store.mark_logged(&commit.commit));
+        }
+    }
+}

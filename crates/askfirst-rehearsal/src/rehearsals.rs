@@ -1,0 +1,174 @@
+//! What a session needs for runs on views: the store of changes, the roots and the folders of the session.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use askfirst_changes::{ChangeStore, KeepLimits, RecoveredCommit, RootId};
+use askfirst_config::{Config, PathMode, UndoDeletes};
+use askfirst_files::{RootView, Roots};
+use askfirst_sandbox::{OSProfile, Sandbox, User};
+use serde::{Deserialize, Serialize};
+
+use crate::folders::SessionFolders;
+use crate::views::{RunViews, Views, open_folder, open_store};
+
+/// What a session needs for views: made for the first one.
+pub struct Rehearsals {
+    pub(crate) store: ChangeStore,
+    /// The path of the store.
+    pub(crate) folder: PathBuf,
+    pub(crate) roots: Arc<Roots>,
+    pub(crate) config: Config,
+    state: PathBuf,
+    session: OnceLock<Result<SessionFolders, String>>,
+}
+
+impl Rehearsals {
+    /// Opens the store beneath the state folder, and finishes what a killed process left there.
+    ///
+    /// # Errors
+    /// Fails with the reason if views of the config's roots cannot be kept there.
+    pub fn open(config: &Config, state: &Path) -> Result<Self, String> {
+        let state = std::path::absolute(state).map_err(|e| e.to_string())?;
+        std::fs::create_dir_all(&state).map_err(|e| format!("cannot create `{}`: {e}", state.display()))?;
+        let state = state.canonicalize().map_err(|e| format!("cannot open `{}`: {e}", state.display()))?;
+        let roots = config.main.sandbox.paths.values().map(|path| &path.root);
+        if let Some(root) = roots.into_iter().find(|root| state.starts_with(root)) {
+            return Err(format!(
+                "the state folder `{}` is in the root `{}`",
+                state.display(),
+                root.display()
+            ));
+        }
+        let folder = store_folder(&state);
+        let store = open_store(&folder)?;
+        let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
+        let rehearsals =
+            Self { store, folder, roots, config: config.clone(), state, session: OnceLock::new() };
+        rehearsals.tidy_up()?;
+        Ok(rehearsals)
+    }
+
+    /// Returns why no view of a root can be made, or `None` if all views can be made.
+    #[must_use]
+    pub fn obstacle(&self, sandbox: &Sandbox) -> Option<String> {
+        let mut writable = self.config.main.sandbox.paths.values().filter(|path| path.mode == PathMode::Rw);
+        writable.find_map(|path| {
+            let why = sandbox.check_view(&path.root, &self.folder, User::Same).err()?;
+            Some(format!("no view of `{}` can be made: {why}", path.root.display()))
+        })
+    }
+
+    /// Puts a view of each writable folder, the `/tmp` of the session, an empty home and the caches into a profile.
+    /// `working` is the working folder of the program.
+    ///
+    /// # Errors
+    /// Fails with the reason if a folder cannot be made.
+    pub fn views(&self, profile: &mut OSProfile, working: &Path) -> Result<RunViews, String> {
+        let views = Views::of(self, profile)?;
+        let home =
+            self.session()?.add_to(profile, working).map_err(|e| format!("cannot make a folder: {e}"))?;
+        Ok(RunViews { views, home })
+    }
+
+    /// Returns the folders of this session, made with the first run.
+    fn session(&self) -> Result<&SessionFolders, String> {
+        let new = || SessionFolders::new(&self.state).map_err(|e| format!("cannot make a folder: {e}"));
+        self.session.get_or_init(new).as_ref().map_err(Clone::clone)
+    }
+
+    /// Finishes the commits of killed processes in the roots of this config, and drops what need not be kept.
+    fn tidy_up(&self) -> Result<(), String> {
+        let open = |id: RootId| {
+            let mut roots = self.config.main.sandbox.paths.values();
+            roots.find_map(|path| {
+                let root = open_folder(&path.root).ok()?;
+                (rustix::fs::fstat(&root).ok()?.st_ino == id.inode).then_some(root)
+            })
+        };
+        let recovered = self.store.recover(open).map_err(|e| e.to_string())?;
+        for (id, result) in recovered {
+            if let RecoveredCommit::Failed(error) = result {
+                return Err(format!("the commit `{id}` of an earlier session cannot be finished: {error}"));
+            }
+        }
+        let pruned = self.store.prune(&self.keep_limits(), std::time::SystemTime::now());
+        pruned.map(drop).map_err(|e| e.to_string())
+    }
+}
+
+/// Returns the folder of the store in a state folder.
+pub(crate) fn store_folder(state: &Path) -> PathBuf {
+    state.join("changes")
+}
+
+/// What the store keeps about a commit: the decision in the audit log, the folder and the command.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CommitNote {
+    /// The id of the decision.
+    pub(crate) decision: String,
+    /// The folder that was changed.
+    pub(crate) root: PathBuf,
+    /// The command.
+    pub(crate) command: String,
+}
+
+impl CommitNote {
+    /// Reads the note of a commit.
+    pub(crate) fn read(note: &str) -> Option<Self> {
+        serde_json::from_str(note).ok()
+    }
+
+    /// Returns the id of the call that the decision is about.
+    pub(crate) fn call_id(&self) -> &str {
+        self.decision.rsplit_once('.').map_or(&self.decision, |(call, _)| call)
+    }
+}
+
+impl std::fmt::Display for CommitNote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| std::fmt::Error)?)
+    }
+}
+
+impl Rehearsals {
+    pub(crate) fn asks_about_removals(&self) -> bool {
+        self.config.main.undo.deletes == UndoDeletes::Ask
+    }
+
+    pub(crate) fn keep_limits(&self) -> KeepLimits {
+        let undo = &self.config.main.undo;
+        let age = Duration::from_secs(undo.days.saturating_mul(24 * 3600));
+        KeepLimits { commits: undo.keep, age, bytes: undo.size }
+    }
+
+    /// Returns the folders of build output.
+    pub(crate) fn products(&self) -> impl Iterator<Item = PathBuf> {
+        let paths = self.config.main.sandbox.paths.values();
+        paths.flat_map(|path| path.products.iter().map(|product| path.root.join(product)))
+    }
+
+    /// Returns the package caches that exist, outside of the roots.
+    pub(crate) fn caches(&self) -> Vec<PathBuf> {
+        let sandbox = &self.config.main.sandbox;
+        let view = RootView::new(&self.roots);
+        let is_free = |path: &PathBuf| {
+            sandbox.governing_root(path).is_none() && askfirst_shell::Roots::never_read(&view, path).is_none()
+        };
+        sandbox.cache_folders(self.roots.home()).into_iter().filter(is_free).collect()
+    }
+
+    /// Whether a path is build output.
+    pub(crate) fn is_product(&self, path: &Path) -> bool {
+        self.products().any(|product| path.starts_with(product))
+    }
+
+    /// Returns the folders of build output that exist. They are written directly, so that a build costs no copies.
+    #[must_use]
+    pub fn direct_folders(&self) -> Vec<PathBuf> {
+        // A link could lead anywhere, so a product that is reached through one stays on the view.
+        let is_real = |path: &PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|real| real == *path);
+        self.products().filter(is_real).collect()
+    }
+}
