@@ -11,8 +11,9 @@ const MAX_RULES: u64 = 1 << 20;
 
 /// The ignore rules that hold in a folder and below it, by folder.
 pub(crate) struct IgnoreRules {
+    /// The root, relative to the top of the repository.
     root: PathBuf,
-    /// For each folder with rules, deeper ones later.
+    /// For each folder with rules, relative to the top, deeper ones later.
     known: Vec<(PathBuf, Gitignore)>,
 }
 
@@ -24,30 +25,37 @@ impl IgnoreRules {
         folders: impl IntoIterator<Item = &'p Path>,
         read: impl Fn(&Path) -> Vec<String>,
     ) -> Self {
-        let is_repository = root.ancestors().any(|above| above.join(".git").exists());
+        let Some(top) = root.ancestors().find(|above| above.join(".git").exists()) else {
+            return Self { root: PathBuf::new(), known: Vec::new() };
+        };
+        let below = root.strip_prefix(top).unwrap_or(Path::new("")).to_owned();
         let mut all: Vec<PathBuf> = vec![PathBuf::new()];
         for folder in folders {
             all.extend(folder.ancestors().map(Path::to_owned));
         }
         all.sort_by_key(|folder| (folder.components().count(), folder.clone()));
         all.dedup();
-        let mut known = Vec::new();
-        if is_repository {
-            let exclude = read(Path::new(".git/info/exclude"));
-            known.extend(rules(Path::new(""), &exclude));
-            for folder in all {
-                known.extend(rules(&folder, &read(&folder.join(".gitignore"))));
-            }
+        let exclude = Path::new(".git/info/exclude");
+        let mut known =
+            rules(Path::new(""), &if root == top { read(exclude) } else { read_above(&top.join(exclude)) });
+        let mut above: Vec<&Path> = below.ancestors().skip(1).collect();
+        above.reverse();
+        for folder in above {
+            known.extend(rules(folder, &read_above(&top.join(folder).join(".gitignore"))));
         }
-        Self { root: root.to_owned(), known }
+        for folder in all {
+            known.extend(rules(&below.join(&folder), &read(&folder.join(".gitignore"))));
+        }
+        Self { root: below, known }
     }
 
     /// Whether git ignores a path beneath the root, or a folder around it.
     pub(crate) fn ignores(&self, path: &Path, is_folder: bool) -> bool {
-        debug_assert!(path.is_relative(), "beneath {}", self.root.display());
+        debug_assert!(path.is_relative(), "{} is relative to the root", path.display());
         if path.starts_with(".git") {
             return false;
         }
+        let path = self.root.join(path);
         let with_folders = path.ancestors().filter(|path| !path.as_os_str().is_empty());
         with_folders.enumerate().any(|(above, path)| self.matches(path, above > 0 || is_folder))
     }
@@ -73,6 +81,12 @@ fn rules(folder: &Path, versions: &[String]) -> Vec<(PathBuf, Gitignore)> {
     versions.iter().filter_map(of).collect()
 }
 
+/// Reads a file of rules above the root, where no command of this session writes.
+fn read_above(path: &Path) -> Vec<String> {
+    let file = path.is_file().then(|| std::fs::File::open(path).ok());
+    file.flatten().and_then(read_rules).into_iter().collect()
+}
+
 /// Reads a file of rules, if it has a sensible size.
 pub(crate) fn read_rules(file: std::fs::File) -> Option<String> {
     use std::io::Read;
@@ -80,3 +94,7 @@ pub(crate) fn read_rules(file: std::fs::File) -> Option<String> {
     file.take(MAX_RULES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
+
+#[cfg(test)]
+#[path = "ignore_rules/tests.rs"]
+mod tests;

@@ -63,6 +63,10 @@ fn script() -> Vec<DemoStep> {
             "This script edits a file that can run programs. You see what it changed before it counts.",
             "sh build.sh",
         ),
+        script(
+            "This script plants a git hook. No one is asked: askfirst discards what it did.",
+            "sh hook.sh",
+        ),
         shell("The config denies this command, even inside another one.", "env -S 'sudo ls'"),
         one("A file outside every folder that I may use.", "read_file", json!({"path": "secret.txt"})),
         shell("If you approve this, the sandbox stops it: it creates a namespace.", "unshare --user true"),
@@ -172,11 +176,12 @@ impl Scratch {
         std::fs::create_dir_all(scratch.0.join("notes/old"))?;
         write("notes/plan.md", "# Plan\n\nAsk first, then act.\n")?;
         write("notes/old/list.md", "- milk\n- bread\n")?;
-        std::fs::create_dir(scratch.0.join("app"))?;
+        std::fs::create_dir_all(scratch.0.join("app/.git/hooks"))?;
         write("app/greeting.txt", "Hello\n")?;
         write("app/package.json", "{\n  \"name\": \"greeter\",\n  \"scripts\": {}\n}\n")?;
         write("app/greet.sh", "sed -i s/Hello/Welcome/ greeting.txt && cat greeting.txt\n")?;
         write("app/build.sh", "sed -i 's/{}/{ \"postinstall\": \"sh hello.sh\" }/' package.json\n")?;
+        write("app/hook.sh", "echo 'sh hello.sh' > .git/hooks/pre-commit\n")?;
         write("secret.txt", "no one should read this\n")?;
         write("askfirst.yaml", CONFIG)?;
         Ok(scratch)

@@ -423,6 +423,7 @@ fn demo_runs_unattended_with_mode_flags() {
         "{printed}"
     );
     assert_eq!(printed.matches("; `askfirst undo ").count(), 5, "{printed}");
+    assert!(printed.contains("`app/.git/hooks/pre-commit`: the built-in list has"), "{printed}");
     let (code, printed, _) = place.run(&["demo", "--strict"]);
     assert_eq!(code, 0, "{printed}");
     assert!(printed.contains("ran      shell: Welcome\n           1 changed; `askfirst undo "), "{printed}");

@@ -143,6 +143,9 @@ fn one_undo_restores_removed_sources() {
     let outcomes = project.outcomes(&[shell("rm -rf src")]);
     assert_eq!(outcomes[0]["outcome"], "done", "{outcomes:?}");
     assert!(!project.at("src").exists());
+    let (_, doctor, _) = project.run(&["doctor"]);
+    assert!(doctor.contains("ok    undo      1 change kept, 0.1 MiB of 1024.0 MiB, in "), "{doctor}");
+    assert!(doctor.contains("ok    rehearsal commands can run on a copy of the roots first"), "{doctor}");
     let (code, out, err) = project.run(&["undo"]);
     assert_eq!(code, 0, "{out}{err}");
     assert_eq!(project.read("src/hello.py"), FILES[1].1);
