@@ -107,6 +107,14 @@ impl PathClassifier<'_> {
             return shown(why);
         }
         let is_product = self.rehearsals.is_product(real);
+        let has_names = |object: &Object| object.kind == ObjectKind::File && object.links > 1;
+        if change.kind() == ChangeKind::Content
+            && change.before.as_ref().is_some_and(has_names)
+            && !is_product
+            && !change.path().starts_with(".git/objects")
+        {
+            return shown("it has another name, which would keep the old content".to_owned());
+        }
         if !is_product && self.ignored.ignores(change.path(), is_folder) {
             return shown("git ignores it, so git does not show the change".to_owned());
         }

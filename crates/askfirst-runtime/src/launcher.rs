@@ -146,9 +146,9 @@ impl SandboxLauncher {
         Self { config, running, tracker, state, start, toolchains: Mutex::default(), rehearsals }
     }
 
-    /// Uses another state folder.
-    #[cfg(test)]
-    pub(crate) fn with_state(self, state: PathBuf) -> Self {
+    /// Uses another state folder than the user's own.
+    #[must_use]
+    pub fn with_state(self, state: PathBuf) -> Self {
         Self { state: Some(state), ..self }
     }
 

@@ -259,6 +259,8 @@ impl<'a> SessionBuilder<'a> {
         if let Log::At(file) = &self.log {
             self.config.set_audit_log(file.clone());
         }
+        let state = self.state.unwrap_or_else(|| Places::from_env().state);
+        let undo_state = state.clone();
         let unknown = &self.config.main.override_keys;
         if self.overriding.is_none() && !self.override_keys_are_used && !unknown.is_empty() {
             return Err(Faults(unknown.clone()).into());
@@ -269,7 +271,8 @@ impl<'a> SessionBuilder<'a> {
                 if fails && lacks_required_sandbox(&self.config) {
                     return Err(OpenError::NoSandbox);
                 }
-                let Catalog { config, policy, toolset, launcher } = Catalog::new(self.config)?;
+                let Catalog { config, policy, toolset, launcher } =
+                    Catalog::with_state(self.config, state.clone())?;
                 let tools = match wrap {
                     Some(wrap) => wrap(toolset, &launcher),
                     None => toolset,
@@ -294,8 +297,6 @@ impl<'a> SessionBuilder<'a> {
             self.project.map(|(project, warn)| ProjectRules::new(project, Arc::clone(&redactor), warn));
         let mut warnings = warnings(&config, self.mode);
         warnings.extend(project.iter().flat_map(ProjectRules::warnings));
-        let state = self.state.unwrap_or_else(|| Places::from_env().state);
-        let undo_state = Places::from_env().state;
         let log = match self.log {
             Log::Off => None,
             Log::IfConfigured if !config.main.ledger.is_set => None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::{Approval, ApprovalContext, Mode, Policy, SandboxStatus, Toolset};
-use askfirst_config::Config;
+use askfirst_config::{Config, Places};
 use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
 use crate::assess::{self, Decided, Unknown};
@@ -46,7 +46,16 @@ impl Catalog {
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
     pub fn new(config: Config) -> Result<Self, CatalogError> {
-        let launcher = Arc::new(SandboxLauncher::new(config.clone()));
+        let state = Places::from_env().state;
+        Self::with_state(config, state)
+    }
+
+    /// Creates the tools that a config offers, with the changes of commands in this state folder.
+    ///
+    /// # Errors
+    /// Fails if a root or a pattern of the config cannot be used here.
+    pub fn with_state(config: Config, state: PathBuf) -> Result<Self, CatalogError> {
+        let launcher = Arc::new(SandboxLauncher::new(config.clone()).with_state(state));
         let views = Arc::clone(&launcher);
         let policy = config.policy(SandboxStatus::default());
         let policy = policy.with_sandbox_probe(lazy_sandbox_status(&config));

@@ -38,7 +38,7 @@ fn read_only_folder_in_a_root_is_refused() {
     project.write("fixed/f", "f\n");
     let config = project.base().join("askfirst.yaml");
     let text = fs::read_to_string(&config).unwrap();
-    let nested = "    fixed: { root: ./root/fixed, mode: ro }\nshell:\n";
+    let nested = "    fixed: { root: root/fixed, mode: ro }\nshell:\n";
     fs::write(config, text.replace("shell:\n", nested)).unwrap();
     let _ = project.script("echo x > fixed/f");
     let _ = project.script("rm -rf fixed");
@@ -196,4 +196,13 @@ fn file_written_to_the_home_is_named_as_lost() {
     let project = Project::new();
     let result = done(project.script("mkdir -p ~/.x && echo s > ~/.x/S; echo $HOME"));
     assert!(result["stderr"].as_str().unwrap().contains(".x/S` outside every root"), "{result}");
+}
+
+#[test]
+fn changed_file_with_another_name_is_asked_about() {
+    needs_views!("changed_file_with_another_name_is_asked_about");
+    let project = Project::new();
+    project.write("a.txt", "a\n");
+    fs::hard_link(project.base().join("root/a.txt"), project.base().join("outside.txt")).unwrap();
+    project.asks_about("echo b >> a.txt", "it has another name");
 }
