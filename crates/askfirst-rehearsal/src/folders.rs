@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use askfirst_sandbox::{Grant, KeptFolder, OSProfile, User};
 
@@ -20,16 +21,19 @@ const MAX_COUNTED: usize = 1_000;
 pub(crate) struct SessionFolders {
     folder: PathBuf,
     next: AtomicU64,
+    /// Homes in which nothing was written, so that the next run can use them.
+    clean: Arc<Mutex<Vec<PathBuf>>>,
     /// Locked as long as the session lives, so that others know when the folder may be removed.
     _lock: File,
 }
 
-/// The home of one run. Dropping it removes it.
+/// The home of one run. Dropping it removes it, or leaves it to the next run if nothing was written.
 pub(crate) struct RunHome {
     folder: PathBuf,
     /// Where the program sees it.
     at: PathBuf,
     mount_points: BTreeSet<PathBuf>,
+    clean: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 impl SessionFolders {
@@ -52,7 +56,7 @@ impl SessionFolders {
         let lock = File::create_new(new.join("lock"))?;
         lock.lock()?;
         fs::rename(&new, &folder)?;
-        Ok(Self { folder, next: AtomicU64::new(0), _lock: lock })
+        Ok(Self { folder, next: AtomicU64::new(0), clean: Arc::default(), _lock: lock })
     }
 
     /// Puts the `/tmp` of the session and an empty home into a profile. `working` is the working folder of the program.
@@ -68,12 +72,20 @@ impl SessionFolders {
             profile.kept.push(KeptFolder { at: tmp.to_owned(), folder: Grant::of(folder)? });
         }
         let Some(at) = profile.private.iter().find(|path| *path != tmp).cloned() else { return Ok(None) };
-        let folder = self.folder.join(format!("home-{}", self.next.fetch_add(1, Ordering::Relaxed)));
-        make_private(&folder)?;
-        give_to(&folder, profile.user)?;
+        let reused = self.clean.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let folder = match reused {
+            Some(folder) => folder,
+            None => {
+                let number = self.next.fetch_add(1, Ordering::Relaxed);
+                let folder = self.folder.join(format!("home-{number}"));
+                make_private(&folder)?;
+                give_to(&folder, profile.user)?;
+                folder
+            }
+        };
         profile.kept.push(KeptFolder { at: at.clone(), folder: Grant::of(&folder)? });
         let mount_points = profile.mount_points_in(&at, working);
-        Ok(Some(RunHome { folder, at, mount_points }))
+        Ok(Some(RunHome { folder, at, mount_points, clean: Arc::clone(&self.clean) }))
     }
 }
 
@@ -84,6 +96,17 @@ impl Drop for SessionFolders {
 }
 
 impl RunHome {
+    /// Whether nothing is in it but the places where something was mounted.
+    fn is_clean(&self, below: &Path) -> bool {
+        let Ok(entries) = fs::read_dir(self.folder.join(below)) else { return false };
+        entries.into_iter().all(|entry| {
+            let Ok(entry) = entry else { return false };
+            let path = below.join(entry.file_name());
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            self.mount_points.contains(&path) && (!is_folder || self.is_clean(&path))
+        })
+    }
+
     /// Says what a program wrote to its home, if it wrote something.
     pub(crate) fn lost(&self) -> Option<String> {
         let mut found = Vec::new();
@@ -118,7 +141,11 @@ impl RunHome {
 
 impl Drop for RunHome {
     fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.folder));
+        if self.is_clean(Path::new("")) {
+            self.clean.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(&mut self.folder));
+        } else {
+            drop(fs::remove_dir_all(&self.folder));
+        }
     }
 }
 
