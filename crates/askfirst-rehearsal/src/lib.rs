@@ -11,6 +11,7 @@
 
 mod effects;
 mod folders;
+mod git_index;
 mod held;
 mod ignore_rules;
 mod question;
@@ -19,6 +20,7 @@ mod repositories;
 mod undo;
 mod views;
 
+pub use git_index::{IndexEntry, read_index};
 pub use question::{counts, request};
 pub use rehearsals::Rehearsals;
 pub use undo::{UndoEntry, UndoError, UndoPath, UndoStore};

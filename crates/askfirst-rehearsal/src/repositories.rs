@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use askfirst::PathLevel;
 use askfirst_changes::Object;
 
+use crate::git_index::read_index;
 use crate::views::CollectedView;
 
 /// The names in a repository that make it one, or that let it run programs.
@@ -129,63 +130,7 @@ pub(crate) fn hidden_entries(index: &[u8]) -> usize {
     if index.is_empty() {
         return 0;
     }
-    // Names of objects are SHA-1 or SHA-256.
-    [20, 32].into_iter().find_map(|hash| count_hidden(index, hash)).unwrap_or(1)
-}
-
-fn count_hidden(index: &[u8], hash: usize) -> Option<usize> {
-    const ASSUMED: u16 = 1 << 15;
-    const EXTENDED: u16 = 1 << 14;
-    const SKIPPED: u16 = 1 << 14;
-    const LENGTH: u16 = 0xfff;
-    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at.checked_add(4)?)?.try_into().ok()?));
-    let short = |at: usize| Some(u16::from_be_bytes(index.get(at..at.checked_add(2)?)?.try_into().ok()?));
-    let version = number(4)?;
-    let count = if index.starts_with(b"DIRC") { number(8)? } else { return None };
-    let mut at = 12_usize;
-    let mut hidden = 0;
-    // The length of the name before.
-    let mut before = 0_usize;
-    for _ in 0..count {
-        let start = at;
-        // After 40 bytes of stat data and the name of the object.
-        let flags = short(start.checked_add(40 + hash)?)?;
-        let mut name = start.checked_add(42 + hash)?;
-        let (mut skipped, mut kept) = (false, 0);
-        if flags & EXTENDED != 0 {
-            skipped = short(name)? & SKIPPED != 0;
-            name = name.checked_add(2)?;
-        }
-        hidden += usize::from(flags & ASSUMED != 0 || skipped);
-        if version == 4 {
-            // How much of the end of the name before is left out: a number of seven bits a byte.
-            let mut left_out = 0_usize;
-            loop {
-                let byte = *index.get(name)?;
-                name = name.checked_add(1)?;
-                left_out = left_out.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
-                if byte & 0x80 == 0 {
-                    break;
-                }
-                left_out = left_out.checked_add(1)?;
-            }
-            kept = before.checked_sub(left_out)?;
-        }
-        let length = index.get(name..)?.iter().position(|byte| *byte == 0)?;
-        let end = name.checked_add(length)?;
-        let known = usize::from(flags & LENGTH);
-        before = kept.checked_add(length)?;
-        if known < usize::from(LENGTH) && known != before {
-            return None;
-        }
-        at = match version {
-            // Padded with one to eight zeros to a multiple of eight.
-            2 | 3 => start.checked_add((end.checked_sub(start)?.checked_add(8)?) & !7)?,
-            4 => end.checked_add(1)?,
-            _ => return None,
-        };
-    }
-    Some(hidden)
+    read_index(index).map_or(1, |entries| entries.iter().filter(|entry| entry.is_hidden).count())
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! No git program runs, because a repository's own settings could make it run others.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use askfirst_runtime::rehearsal::read_index;
 
 /// The largest index that is read.
 const MAX_INDEX: u64 = 1 << 30;
@@ -33,7 +33,8 @@ impl TrackedPaths {
             Ok(found) if found.len() <= MAX_INDEX => fs::read(&index).ok(),
             Ok(_) | Err(_) => None,
         };
-        let Some(all) = data.as_deref().and_then(paths) else { return Self::Unknown };
+        let Some(entries) = data.as_deref().and_then(read_index) else { return Self::Unknown };
+        let all: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path).collect();
         // An entry above the project is a folder of a sparse index, or a submodule.
         if all.iter().any(|path| below.starts_with(path)) {
             return Self::Unknown;
@@ -80,59 +81,6 @@ fn git_folder(top: &Path) -> Option<PathBuf> {
     }
     let text = fs::read_to_string(git).ok()?;
     Some(top.join(text.strip_prefix("gitdir: ")?.trim_end_matches('\n')))
-}
-
-/// Returns the paths in an index, or `None` if it has a form that is not known here.
-fn paths(data: &[u8]) -> Option<Vec<PathBuf>> {
-    // With SHA-1 or with SHA-256. Only the right length leads to the end of the data.
-    paths_with(data, 20).or_else(|| paths_with(data, 32))
-}
-
-fn paths_with(data: &[u8], hash: usize) -> Option<Vec<PathBuf>> {
-    let number = |at: usize| Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?));
-    let end = data.len().checked_sub(hash)?;
-    let version = number(4)?;
-    if !data.starts_with(b"DIRC") || !(2..=4).contains(&version) {
-        return None;
-    }
-    let (mut at, mut name, mut found) = (12, Vec::new(), Vec::new());
-    for _ in 0..number(8)? {
-        // Ten numbers, the hash, and the flags. A bit of the flags says that more flags follow.
-        let flags = *data.get(at + 40 + hash)?;
-        let mut start = at + 40 + hash + 2 + if flags & 0x40 == 0 { 0 } else { 2 };
-        if version == 4 {
-            let (removed, next) = variable(data, start)?;
-            name.truncate(name.len().checked_sub(removed)?);
-            start = next;
-        } else {
-            name.clear();
-        }
-        let length = data.get(start..end)?.iter().position(|byte| *byte == 0)?;
-        name.extend(data.get(start..start + length)?);
-        at = if version == 4 { start + length + 1 } else { at + (start + length - at) / 8 * 8 + 8 };
-        found.push(PathBuf::from(OsStr::from_bytes(&name)));
-    }
-    while at < end {
-        // The extension `link` says that another file has more entries.
-        let size = usize::try_from(number(at + 4)?).ok()?;
-        if data.get(at..at + 4)? == b"link" {
-            return None;
-        }
-        at = at.checked_add(8)?.checked_add(size)?;
-    }
-    (at == end).then_some(found)
-}
-
-/// Reads a number of version 4: seven bits in each byte, and the end of it.
-fn variable(data: &[u8], mut at: usize) -> Option<(usize, usize)> {
-    let mut byte = *data.get(at)?;
-    let mut value = usize::from(byte & 0x7f);
-    while byte & 0x80 != 0 {
-        at += 1;
-        byte = *data.get(at)?;
-        value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
-    }
-    Some((value, at + 1))
 }
 
 #[cfg(test)]
