@@ -38,7 +38,7 @@ fn read_only_folder_in_a_root_is_refused() {
     project.write("fixed/f", "f\n");
     let config = project.base().join("askfirst.yaml");
     let text = fs::read_to_string(&config).unwrap();
-    let nested = "    fixed: { root: ./root/fixed, mode: ro }\nshell:\n";
+    let nested = "    fixed: { root: root/fixed, mode: ro }\nshell:\n";
     fs::write(config, text.replace("shell:\n", nested)).unwrap();
     let _ = project.script("echo x > fixed/f");
     let _ = project.script("rm -rf fixed");
