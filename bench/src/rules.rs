@@ -73,6 +73,7 @@ pub fn ours(shape: Shape, rules: usize) -> Result<Policy, Failure> {
     let case = |i: usize| {
         let approval = match verdict(i) {
             Verdict::Allow => Approval::None,
+            Verdict::Rehearse => Approval::Rehearse,
             Verdict::Ask => Approval::Required,
             Verdict::Deny => Approval::Deny,
         };
@@ -105,7 +106,7 @@ pub fn cedar(shape: Shape, rules: usize) -> String {
     let rule = |i: usize| {
         let (effect, scope) = match verdict(i) {
             Verdict::Allow => ("permit", "allow"),
-            Verdict::Ask => ("forbid", "ask"),
+            Verdict::Rehearse | Verdict::Ask => ("forbid", "ask"),
             Verdict::Deny => ("forbid", "deny"),
         };
         let head = format!("@verdict(\"{scope}\") {effect}");

@@ -112,6 +112,7 @@ fn record(content: usize) -> Record {
         seen: None,
         waited_ms: 0,
         edited_from: None,
+        changes: None,
     }))
 }
 

@@ -189,6 +189,16 @@ impl UndoStore {
         Ok(record(&entry))
     }
 
+    /// Makes the changes of an undone commit again.
+    ///
+    /// # Errors
+    /// Fails if something else has changed a file of the commit since.
+    pub fn redo(&self, id: &str) -> Result<(), UndoError> {
+        let root = open_root(&self.find(id)?.root)?;
+        self.store.redo(id, &root)?;
+        Ok(())
+    }
+
     /// Returns an entry for the audit log, without the process, for each commit older than `age` whose process was
     /// killed before it wrote one.
     ///

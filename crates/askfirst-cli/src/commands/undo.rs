@@ -38,7 +38,13 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
         let by = Some(askfirst_runtime::origin::of_this_process());
         let undone = CommitRecord { by, ..store.undo(&id)? };
         let root = undone.root.clone();
-        log_action(&read_config(common)?, &Places::from_env(), "undo", &Record::Undone(undone))?;
+        let logged = read_config(common)
+            .and_then(|config| log_action(&config, &Places::from_env(), "undo", &Record::Undone(undone)));
+        if let Err(error) = logged {
+            // What the log does not have must not have happened.
+            store.redo(&id)?;
+            return Err(error);
+        }
         if common.json {
             crate::print::json(&json!({"id": id, "root": root, "undone": true}));
         } else {

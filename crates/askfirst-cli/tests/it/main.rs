@@ -22,6 +22,7 @@ mod names;
 mod output;
 mod person;
 mod reads;
+mod rehearsal;
 mod sandbox;
 mod secrets;
 mod serve_http;

@@ -104,6 +104,33 @@ fn two_sessions_on_one_root_lose_no_change() {
 
 // invariant: 11
 #[test]
+fn run_that_others_outdate_each_time_changes_nothing() {
+    needs_views!("run_that_others_outdate_each_time_changes_nothing");
+    let project = Project::new();
+    project.write("n", "0\n");
+    fs::write(project.path("job"), "n=$(cat n); sleep 1; echo $((n + 1)) > b").unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let other = project.clone();
+        let stop = &stop;
+        scope.spawn(move || {
+            let session = other.session();
+            for i in 1.. {
+                done(run_in(&session, &format!("echo {i} > n")));
+                if stop.load(Ordering::SeqCst) {
+                    break;
+                }
+            }
+        });
+        let outcome = project.run("sh job");
+        stop.store(true, Ordering::SeqCst);
+        assert!(format!("{outcome:?}").contains("nothing was changed"), "{outcome:?}");
+    });
+    assert_eq!(project.read("b"), "b\n");
+}
+
+// invariant: 11
+#[test]
 fn root_swapped_for_a_link_during_the_question_stays() {
     needs_views!("root_swapped_for_a_link_during_the_question_stays");
     let project = Project::with("{ read: none }", "", "").answering(|project, _| {

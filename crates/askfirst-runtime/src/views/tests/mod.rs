@@ -2,6 +2,7 @@
 
 mod decisions;
 mod effects;
+mod equivalence;
 mod git;
 mod logged;
 mod meanwhile;
@@ -167,6 +168,8 @@ impl Project {
             .current_dir(self.path(""))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("HOME", "/nonexistent")
+            .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+            .env("GIT_COMMITTER_DATE", "1700000000 +0000")
             .output()
             .unwrap();
         assert!(done.status.success(), "git {args}: {done:?}");

@@ -76,6 +76,27 @@ fn second_run_is_judged_by_its_own_changes() {
 
 // invariant: 11
 #[test]
+fn run_with_the_network_is_not_repeated_after_an_edit() {
+    needs_views!("run_with_the_network_is_not_repeated_after_an_edit");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let project = Project::with("{ read: none }", "", "").answering(|project, request| {
+        if request.description.starts_with("keep ") {
+            project.write("b", "edited\n");
+        }
+        ApprovalDecision::yes(Cause::Person)
+    });
+    let port = listener.local_addr().unwrap().port();
+    fs::write(project.path("job"), format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo new > b")).unwrap();
+    let outcome = project.run("bash job");
+    let said = format!("{outcome:?}");
+    assert!(said.contains("does not run it again on its own"), "{said}");
+    assert_eq!(project.read("b"), "edited\n");
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_ok() && listener.accept().is_err(), "it ran once with the network");
+}
+
+// invariant: 11
+#[test]
 fn leftover_process_is_asked_about_and_ended() {
     needs_views!("leftover_process_is_asked_about_and_ended");
     let project = Project::new();

@@ -1,0 +1,87 @@
+//! Rehearsed commands as users meet them: the audit log of killed sessions, and `undo`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::commands::Place;
+
+const CONFIG: &str = "
+version: 1
+sandbox:
+  paths:
+    work: { root: ./work, mode: rw, approval: { read: none, write: none } }
+shell:
+  default: { approval: rehearse }
+ledger: { path: ./record.jsonl }
+";
+
+/// Creates a project in which one command has changed a file.
+fn place() -> Place {
+    let place = Place::new(CONFIG);
+    fs::create_dir(place.path().join("work")).unwrap();
+    fs::write(place.path().join("work/b"), "old\n").unwrap();
+    call(&place, "echo new > b");
+    assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "new\n");
+    place
+}
+
+fn call(place: &Place, command: &str) {
+    let args = serde_json::json!({"command": command, "cwd": "work"}).to_string();
+    let (code, out, err) = place.run(&["call", "--config", "c.yaml", "--strict", "shell", "--args", &args]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+fn the_commit(place: &Place) -> PathBuf {
+    let commits = fs::read_dir(place.path().join("state/askfirst/changes/commits")).unwrap();
+    commits.map(|entry| entry.unwrap().path()).next().unwrap()
+}
+
+// invariant: 8
+#[test]
+fn undo_that_cannot_be_logged_does_not_happen() {
+    let place = place();
+    let log = place.path().join("record.jsonl");
+    fs::rename(&log, place.path().join("kept")).unwrap();
+    fs::create_dir(&log).unwrap();
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml"]);
+    assert!(code != 0 && !out.contains("undone"), "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "new\n");
+    fs::remove_dir(&log).unwrap();
+    fs::rename(place.path().join("kept"), &log).unwrap();
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "old\n");
+    assert_eq!(fs::read_to_string(log).unwrap().matches("\"kind\":\"undone\"").count(), 1);
+}
+
+// invariant: 8
+#[test]
+fn commit_of_a_killed_session_is_logged_by_the_next() {
+    let place = place();
+    let (commit, log) = (the_commit(&place), place.path().join("record.jsonl"));
+    // Like a kill between the commit and its entry: the entry is missing, and so is the mark that it was written.
+    fs::remove_file(commit.join("logged")).unwrap();
+    fs::remove_file(&log).unwrap();
+    let summary = fs::read_to_string(commit.join("summary")).unwrap();
+    let mut old: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    old["made"] = (old["made"].as_u64().unwrap() - 60).into();
+    fs::write(commit.join("summary"), old.to_string()).unwrap();
+    for _ in 0..2 {
+        call(&place, "cat b");
+        let entries = fs::read_to_string(&log).unwrap();
+        let committed: Vec<&str> =
+            entries.lines().filter(|line| line.contains("\"kind\":\"committed\"")).collect();
+        assert_eq!(committed.len(), 1, "{entries}");
+        assert!(committed[0].contains(commit.file_name().unwrap().to_str().unwrap()));
+    }
+}
+
+// invariant: 11
+#[test]
+fn refused_undo_names_the_edited_file() {
+    let place = place();
+    fs::write(place.path().join("work/b"), "edited\n").unwrap();
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml"]);
+    assert!(code != 0 && err.contains("`b`"), "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "edited\n");
+}
