@@ -18,7 +18,7 @@ pub(crate) fn fields_of<'py>(py: Python<'py>, end: &TicketEnd) -> PyResult<Bound
         }
         TicketEnd::Outcome(Outcome::Denied(refusal)) => {
             dict.set_item("kind", "denied")?;
-            dict.set_item("text", refusal.to_string())?;
+            dict.set_item("text", refusal.for_agent())?;
             dict.set_item("tool_name", &refusal.tool_name)?;
             dict.set_item("cause", convert::typed_to_python(py, &refusal.cause)?)?;
             dict.set_item("reason", &refusal.reason)?;

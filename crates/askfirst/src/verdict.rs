@@ -168,6 +168,17 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// Returns the text for the agent: the refusal, and the output of a call whose changes were discarded.
+    #[must_use]
+    pub fn for_agent(&self) -> String {
+        match &self.output {
+            Some(output) => format!("{self}\noutput: {output}"),
+            None => self.to_string(),
+        }
+    }
+}
+
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "`{}` was refused ({}): {}", self.tool_name, self.cause, self.reason)?;

@@ -17,8 +17,9 @@ fn of_outcome(outcome: Outcome, allowed: &str) -> CallToolResult {
         Outcome::Done(value) => done(value),
         Outcome::Denied(refusal) => {
             let told = format!("{}\n{allowed}", crate::gateway::refused(&refusal));
+            let output = refusal.output.as_deref().map(|output| text(plain(output)));
             with_data(
-                CallToolResult::error(vec![text(told)]),
+                CallToolResult::error(std::iter::once(text(told)).chain(output).collect()),
                 json!({"outcome": "denied", "refusal": refusal}),
             )
         }
@@ -64,3 +65,7 @@ fn with_data(mut result: CallToolResult, data: Value) -> CallToolResult {
     result.structured_content = Some(data);
     result
 }
+
+#[cfg(test)]
+#[path = "results/tests.rs"]
+mod tests;
