@@ -7,21 +7,40 @@
 //!
 //! This crate starts no program, asks no one and decides nothing.
 
-#![cfg(target_os = "linux")]
-
-mod effects;
-mod folders;
 mod git_index;
+mod request;
+mod undo_entry;
+
+#[cfg(target_os = "linux")]
+mod effects;
+#[cfg(target_os = "linux")]
+mod folders;
+#[cfg(target_os = "linux")]
 mod held;
+#[cfg(target_os = "linux")]
 mod ignore_rules;
+#[cfg(target_os = "linux")]
 mod question;
+#[cfg(target_os = "linux")]
 mod rehearsals;
+#[cfg(target_os = "linux")]
 mod repositories;
+#[cfg(target_os = "linux")]
 mod undo;
+#[cfg(target_os = "linux")]
 mod views;
 
+#[cfg(not(target_os = "linux"))]
+mod other_systems;
+
 pub use git_index::{IndexEntry, read_index};
-pub use question::{counts, request};
-pub use rehearsals::Rehearsals;
-pub use undo::{UndoEntry, UndoError, UndoPath, UndoStore};
-pub use views::{Collected, RunViews};
+#[cfg(not(target_os = "linux"))]
+pub use other_systems::{Collected, Rehearsals, RunViews, UndoStore};
+pub use request::{counts, request};
+pub use undo_entry::{UndoEntry, UndoError, UndoPath};
+#[cfg(target_os = "linux")]
+pub use {
+    rehearsals::Rehearsals,
+    undo::UndoStore,
+    views::{Collected, RunViews},
+};

@@ -155,8 +155,7 @@ pub struct RunViews {
 /// The views of a run that has ended, with its changes.
 pub struct Collected {
     views: Vec<CollectedView>,
-    /// What the run wrote to places that are thrown away, if it did.
-    pub lost: Option<String>,
+    lost: Option<String>,
 }
 
 impl RunViews {
@@ -176,6 +175,12 @@ impl Collected {
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         self.views.iter().any(CollectedView::is_outdated)
+    }
+
+    /// Says what the run wrote to places that are thrown away, if it did.
+    #[must_use]
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// Holds the changes back. `command` is the text for the list of commits.

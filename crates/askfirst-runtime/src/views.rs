@@ -129,7 +129,7 @@ impl SandboxLauncher {
         let ((outcome, views, facts), mut violations) = with_explanation(result, hidden)?;
         let changes = views.collect();
         let changes = changes.map_err(|e| LaunchFailed(format!("cannot collect its changes: {e}")))?;
-        violations.extend(changes.lost.clone());
+        violations.extend(changes.lost().map(str::to_owned));
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), changes, facts))
     }

@@ -1,0 +1,109 @@
+//! The request about the effects of a call: the headline, the payload and the reason.
+
+use askfirst::{
+    Action, ApprovalPresentation, ApprovalRequest, ChangedPath, Effects, EffectsJudgement, EffectsVerdict,
+    Fact, PathChange, PathLevel, PresentationKind, RequestSubject, RunFactKind,
+};
+use serde_json::Value;
+
+/// The longest command in the headline, in characters.
+const MAX_COMMAND: usize = 60;
+
+/// Builds the request about effects.
+pub fn request(
+    tool_name: &str,
+    command: &str,
+    args: &askfirst::Args,
+    effects: &Effects,
+    judgement: &EffectsJudgement,
+    present: impl FnOnce() -> ApprovalPresentation,
+) -> ApprovalRequest {
+    let counts = counts(effects);
+    let runs_again = judgement.verdict() == EffectsVerdict::AskToRunAgain;
+    let description = match runs_again {
+        true => format!("run {} again {}: it {}", short(command), with_more(effects), facts(effects)),
+        false => format!("keep the changes of {}? · {counts}", short(command)),
+    };
+    let mut payload = effects.payload(Value::from(command));
+    if runs_again && let Some(fields) = payload.as_object_mut() {
+        // A remembered yes to another run is no yes to the changes.
+        fields.insert("runs_again".to_owned(), true.into());
+    }
+    let mut request = ApprovalRequest::new(tool_name, description, payload);
+    request.args = args.clone();
+    request.action = Some(match runs_again {
+        true => Action::new("run ").value(short(command)).words(format!(" again {}?", with_more(effects))),
+        false => Action::new("keep the changes of ").value(short(command)).words(format!("? · {counts}")),
+    });
+    request.same = Some("the same kinds of changes to the same files by the same command".to_owned());
+    let why = judgement.reasons().first().cloned().unwrap_or_default();
+    let more = judgement.reasons().len().saturating_sub(1);
+    let why = if more > 0 { format!("{why}, and {more} more") } else { why };
+    let why = judgement.because().first().map_or(why.clone(), |because| because.after(&why));
+    request.facts.push(Fact::new("why", why));
+    request.facts.push(Fact::new("command", command));
+    let is_shown = |change: &ChangedPath| change.level != PathLevel::Ordinary;
+    request.subject = match runs_again {
+        true => RequestSubject::RunAgain,
+        false if effects.changes.iter().any(is_shown) => RequestSubject::ShownChanges,
+        false => RequestSubject::Changes,
+    };
+    request.presentation = match judgement.verdict() {
+        EffectsVerdict::Ask => Some(present()),
+        EffectsVerdict::AskToRunAgain => Some(meaning(effects)),
+        EffectsVerdict::Commit | EffectsVerdict::Discard => None,
+    };
+    request
+}
+
+/// What a yes adds to a call that runs again.
+fn with_more(effects: &Effects) -> String {
+    let words = effects.facts.iter().map(|fact| match fact.kind() {
+        RunFactKind::Network => "with the network",
+        RunFactKind::Processes => "and keep what it did, although it left processes",
+        RunFactKind::TimeLimit => "and keep what it did until its time limit",
+        RunFactKind::RealFiles => "on the real files, without undo",
+    });
+    let mut words: Vec<&str> = words.collect();
+    words.dedup();
+    words.join(", ")
+}
+
+/// What a yes and a no to running a call again mean.
+fn meaning(effects: &Effects) -> ApprovalPresentation {
+    let is_real = effects.facts.iter().any(|fact| fact.kind() == RunFactKind::RealFiles);
+    let place =
+        if is_real { "" } else { ", on a new copy. Its changes are judged like those of every command" };
+    let text = format!(
+        "Its first run was on a copy, and that copy is thrown away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
+        with_more(effects)
+    );
+    ApprovalPresentation::new(PresentationKind::Text, text)
+}
+
+fn facts(effects: &Effects) -> String {
+    effects.facts.iter().map(askfirst::RunFact::text).collect::<Vec<_>>().join(", and it ")
+}
+
+fn short(command: &str) -> String {
+    let mut letters = command.chars();
+    let start: String = letters.by_ref().take(MAX_COMMAND).collect();
+    if letters.next().is_some() { format!("{start}…") } else { start }
+}
+
+/// Counts the changes in words, such as `3 changed, 41 added`.
+#[must_use]
+pub fn counts(effects: &Effects) -> String {
+    let changed = effects.count(PathChange::Changed) + effects.count(PathChange::Attributes);
+    let all = [
+        (changed, "changed"),
+        (effects.count(PathChange::Added), "added"),
+        (effects.count(PathChange::Removed), "removed"),
+    ];
+    let words: Vec<String> = all
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if words.is_empty() { "no changes".to_owned() } else { words.join(", ") }
+}
