@@ -85,6 +85,9 @@ impl Look<'_> {
                 false => PathLevel::Never(why.into()),
             };
         }
+        if !is_folder && self.view.protected.iter().any(|protected| real.starts_with(protected)) {
+            return PathLevel::Never("it can run or control programs".into());
+        }
         let special = change.special();
         if let Some(first) = special.first() {
             return shown(special_words(*first).to_owned());

@@ -221,3 +221,31 @@ fn file_written_to_the_home_is_named_as_lost() {
     let result = done(project.script("mkdir -p ~/.x && echo s > ~/.x/S; echo $HOME"));
     assert!(result["stderr"].as_str().unwrap().contains(".x/S` outside every root"), "{result}");
 }
+
+// invariant: 4
+#[test]
+fn hidden_file_is_read_under_no_other_name() {
+    needs_views!("hidden_file_is_read_under_no_other_name");
+    let project = Project::new();
+    let config = project.base().join("askfirst.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(config, text.replace("shell:\n", "  never_read: [.env]\nshell:\n")).unwrap();
+    project.write(".env", "hush\n").write("sub/.env", "hush\n");
+    for script in [
+        "cat .env sub/.env",
+        "ln .env x; cat x",
+        "cp .env x; cat x",
+        "mv .env x; cat x",
+        "mv sub moved; cat moved/.env",
+        "cp -r sub copy; cat copy/.env",
+        "cat /proc/self/root$PWD/.env /proc/1/root$PWD/.env /proc/self/cwd/.env",
+        "ln -s .env x; cat x",
+        "tar c . | tar xO",
+        "rm -f .env; cat .env",
+    ] {
+        let outcome = format!("{:?}", project.script(script));
+        assert!(!outcome.contains("hush"), "{script}: {outcome}");
+        let copies = project.tree().into_values().filter(|(_, content)| content == b"hush\n").count();
+        assert_eq!(copies, 2, "{script}");
+    }
+}
