@@ -37,9 +37,8 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
     for id in ids {
         let undone = store.undo(&id)?;
         let root = undone.root.clone();
-        let logged = read_config(common).and_then(|config| {
-            Ok(log_action(&config, &Places::from_env(), "undo", &Record::Undone(undone))?)
-        });
+        let logged = read_config(common)
+            .and_then(|config| log_action(&config, &Places::from_env(), "undo", &Record::Undone(undone)));
         if let Err(error) = logged {
             // What the log does not have must not have happened.
             store.redo(&id)?;

@@ -140,7 +140,8 @@ impl CollectedView {
 
     /// Whether the program opened or removed anything on the view, even if nothing has changed.
     fn has_written(&self) -> bool {
-        let upper = self.pending.as_ref().and_then(|pending| rustix::fs::Dir::read_from(pending.upper()).ok());
+        let upper =
+            self.pending.as_ref().and_then(|pending| rustix::fs::Dir::read_from(pending.upper()).ok());
         let is_entry = |name: &[u8]| name != b"." && name != b"..";
         upper.is_none_or(|upper| upper.flatten().any(|entry| is_entry(entry.file_name().to_bytes())))
     }
