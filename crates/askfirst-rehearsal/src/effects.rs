@@ -85,6 +85,9 @@ impl PathClassifier<'_> {
                 false => PathLevel::Never(why.into()),
             };
         }
+        if !is_folder && self.view.protected.iter().any(|protected| real.starts_with(protected)) {
+            return PathLevel::Never("it can run or control programs".into());
+        }
         let special = change.special();
         let gives_privileges = |special: &&SpecialProperty| {
             matches!(special, SpecialProperty::SetId | SpecialProperty::Capabilities)

@@ -25,6 +25,7 @@ struct PendingView {
     root: OwnedFd,
     pending: PendingCommit,
     generation: u64,
+    protected: Vec<PathBuf>,
 }
 
 /// A folder with its view, after the process. Dropping it throws its layer away.
@@ -32,6 +33,8 @@ pub(crate) struct CollectedView {
     pub(crate) path: PathBuf,
     pub(crate) root: OwnedFd,
     pub(crate) changes: ChangeSet,
+    /// What the sandbox would not let the program write without a view, such as files that git's settings include.
+    pub(crate) protected: Vec<PathBuf>,
     store: ChangeStore,
     pending: Option<PendingCommit>,
     generation: u64,
@@ -76,11 +79,20 @@ impl Views {
                 Grant::of(layer.join(name)).map_err(|e| format!("cannot use `{}`: {e}", layer.display()))
             };
             profile.views.push(View { root: grant.path.clone(), upper: at("upper")?, work: at("work")? });
-            all.push(PendingView { path: grant.path.clone(), root, pending, generation });
+            let protected = Vec::new();
+            all.push(PendingView { path: grant.path.clone(), root, pending, generation, protected });
         }
         let is_direct = |path: &Path| direct.iter().any(|folder| path.starts_with(folder));
-        let on_view = |path: &Path| all.iter().any(|view| path.starts_with(&view.path)) && !is_direct(path);
-        profile.denied.retain(|denied| denied.what == Denial::All || !on_view(&denied.path));
+        let view_of = |all: &[PendingView], path: &Path| {
+            let around = all.iter().enumerate().filter(|(_, view)| path.starts_with(&view.path));
+            let nearest = around.max_by_key(|(_, view)| view.path.components().count());
+            nearest.map(|(at, _)| at).filter(|_| !is_direct(path))
+        };
+        profile.denied.retain(|denied| {
+            let at = view_of(&all, &denied.path).filter(|_| denied.what != Denial::All);
+            let view = at.and_then(|at| all.get_mut(at));
+            view.map(|view| view.protected.push(denied.path.clone())).is_none()
+        });
         for folder in direct.iter().filter(|folder| all.iter().any(|view| folder.starts_with(&view.path))) {
             let grant = Grant::of(folder);
             profile.writable.push(grant.map_err(|e| format!("cannot use `{}`: {e}", folder.display()))?);
@@ -96,11 +108,19 @@ impl Views {
         let mut collected = Vec::new();
         let mut failed = None;
         for view in all {
-            let PendingView { path, root, pending, generation } = view;
+            let PendingView { path, root, pending, generation, protected } = view;
             match collect(&root, pending.upper(), limits) {
                 Ok(changes) => {
                     let (store, pending) = (store.clone(), Some(pending));
-                    collected.push(CollectedView { path, root, changes, store, pending, generation });
+                    collected.push(CollectedView {
+                        path,
+                        root,
+                        changes,
+                        protected,
+                        store,
+                        pending,
+                        generation,
+                    });
                 }
                 Err(error) => {
                     drop(pending.discard());
@@ -123,6 +143,14 @@ impl CollectedView {
         open_file(self.root.as_fd(), path)
     }
 
+    /// Whether the program opened or removed anything on the view, even if nothing has changed.
+    fn has_written(&self) -> bool {
+        let upper =
+            self.pending.as_ref().and_then(|pending| rustix::fs::Dir::read_from(pending.upper()).ok());
+        let is_entry = |name: &[u8]| name != b"." && name != b"..";
+        upper.is_none_or(|upper| upper.flatten().any(|entry| is_entry(entry.file_name().to_bytes())))
+    }
+
     /// Whether there is something at a path in the real folder.
     pub(crate) fn has_old(&self, path: &Path) -> bool {
         use rustix::fs::{ResolveFlags, openat2};
@@ -132,8 +160,11 @@ impl CollectedView {
     }
 
     /// Whether the folder has got another commit since the view was made.
+    ///
+    /// A run that only read is not outdated. One that wrote what the other commit wrote too is: it has no changes, but it
+    /// may have counted from the same start.
     fn is_outdated(&self) -> bool {
-        !self.changes.is_empty() && self.store.generation(&self.root).ok() != Some(self.generation)
+        self.has_written() && self.store.generation(&self.root).ok() != Some(self.generation)
     }
 }
 

@@ -162,3 +162,26 @@ fn state_folder_in_a_root_makes_commands_ask() {
     fs::remove_dir_all(project.path("state")).unwrap();
     assert_eq!(project.tree(), before);
 }
+
+// invariant: 1
+// invariant: 11
+#[test]
+fn broken_or_edited_answer_makes_no_changes() {
+    needs_views!("broken_or_edited_answer_makes_no_changes");
+    let edited = askfirst::Args::from_iter([("command".to_owned(), "echo other > b".into())]);
+    let answers: [Answer; 2] = [
+        Arc::new(|_, _| panic!("on purpose")),
+        Arc::new(move |_, _| ApprovalDecision {
+            edited_args: Some(edited.clone()),
+            ..ApprovalDecision::yes(Cause::Person)
+        }),
+    ];
+    for answer in answers {
+        let project = Project { answer, ..Project::with(ASKS, "", "") };
+        let command = project.hide("echo x > b");
+        let before = project.tree();
+        let outcome = project.run(&command);
+        assert!(!matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+        assert_eq!(project.tree(), before);
+    }
+}

@@ -206,3 +206,31 @@ fn changed_file_with_another_name_is_asked_about() {
     fs::hard_link(project.base().join("root/a.txt"), project.base().join("outside.txt")).unwrap();
     project.asks_about("echo b >> a.txt", "it has another name");
 }
+
+// invariant: 4
+#[test]
+fn hidden_file_is_read_under_no_other_name() {
+    needs_views!("hidden_file_is_read_under_no_other_name");
+    let project = Project::new();
+    let config = project.base().join("askfirst.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(config, text.replace("shell:\n", "  never_read: [.env]\nshell:\n")).unwrap();
+    project.write(".env", "hush\n").write("sub/.env", "hush\n");
+    for script in [
+        "cat .env sub/.env",
+        "ln .env x; cat x",
+        "cp .env x; cat x",
+        "mv .env x; cat x",
+        "mv sub moved; cat moved/.env",
+        "cp -r sub copy; cat copy/.env",
+        "cat /proc/self/root$PWD/.env /proc/1/root$PWD/.env /proc/self/cwd/.env",
+        "ln -s .env x; cat x",
+        "tar c . | tar xO",
+        "rm -f .env; cat .env",
+    ] {
+        let outcome = format!("{:?}", project.script(script));
+        assert!(!outcome.contains("hush"), "{script}: {outcome}");
+        let copies = project.tree().into_values().filter(|(_, content)| content == b"hush\n").count();
+        assert_eq!(copies, 2, "{script}");
+    }
+}

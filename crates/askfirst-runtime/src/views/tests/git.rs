@@ -114,3 +114,17 @@ fn state_that_hides_changes_from_git_is_asked_about() {
     project.git("replace HEAD^{tree} $(git mktree < /dev/null)");
     project.asks_about("git pack-refs --all", "show other objects");
 }
+
+// invariant: 11
+#[test]
+fn settings_that_git_includes_are_not_committed() {
+    needs_views!("settings_that_git_includes_are_not_committed");
+    let project = Project::new().yes();
+    project.write("tools/gitconfig", "[user]\n\tname = A\n").write("tools/hooks/pre-commit", "#!/bin/sh\n");
+    project.git("config include.path ../tools/gitconfig && git config core.hooksPath tools/hooks");
+    project.refuses("printf '[core]\\n\\tfsmonitor = ./x\\n' > tools/gitconfig", "`root/tools/gitconfig`");
+    project.refuses("rm tools/gitconfig", "`root/tools/gitconfig`");
+    project.refuses("mv tools t; mkdir tools; echo x > tools/gitconfig", "`root/tools/gitconfig`");
+    project.refuses("echo ./x >> tools/hooks/pre-commit", "`root/tools/hooks/pre-commit`");
+    project.refuses("echo x > tools/hooks/post-commit", "`root/tools/hooks/post-commit`");
+}

@@ -152,3 +152,15 @@ fn session_keeps_its_tmp_and_another_session_has_its_own() {
     assert_eq!([count(&session), count(&session)], ["1\n", "2\n"]);
     assert_eq!(count(&project.session()), "1\n");
 }
+
+// invariant: 11
+#[test]
+fn datagram_is_a_try_to_reach_the_network() {
+    needs_views!("datagram_is_a_try_to_reach_the_network");
+    let project = Project::new();
+    fs::write(project.path("job"), "echo x > /dev/udp/192.0.2.1/53; echo new > b").unwrap();
+    let outcome = project.run("bash job");
+    assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
+    assert!(project.shown().contains("tried to reach the network"), "{}", project.shown());
+    assert_eq!(project.read("b"), "b\n");
+}
