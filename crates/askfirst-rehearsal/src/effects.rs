@@ -70,7 +70,7 @@ impl PathClassifier<'_> {
         let is_folder = |object: &Option<Object>| object.as_ref().is_some_and(Object::is_folder);
         let is_folder = is_folder(&change.after) || (change.after.is_none() && is_folder(&change.before));
         // The files in a folder decide about it.
-        let listed = if is_folder { None } else { protection(change.path()) };
+        let listed = if is_folder { None } else { protection(&self.listed_path(change, real)) };
         // A new time alone changes nothing that a program reads: `git branch -d` writes `.git/config` as it was.
         if matches!(change.kind(), ChangeKind::Times | ChangeKind::Unchanged) && change.special().is_empty() {
             return PathLevel::Ordinary;
@@ -84,6 +84,17 @@ impl PathClassifier<'_> {
                 true => shown("it belongs to a new git repository".to_owned()),
                 false => PathLevel::Never(why.into()),
             };
+        }
+        // A view gives a changed file an inode of its own, so its other names keep the old content, whatever they are.
+        let is_product = self.rehearsals.is_product(real);
+        let has_names = |object: &Object| object.kind == ObjectKind::File && object.links > 1;
+        if change.kind() == ChangeKind::Content
+            && change.before.as_ref().is_some_and(has_names)
+            && change.special().is_empty()
+            && !is_product
+            && !change.path().starts_with(".git/objects")
+        {
+            return shown("it has another name, which would keep the old content".to_owned());
         }
         if !is_folder && self.view.protected.iter().any(|protected| real.starts_with(protected)) {
             return PathLevel::Never("it can run or control programs".into());
@@ -109,21 +120,21 @@ impl PathClassifier<'_> {
         {
             return shown(why);
         }
-        let is_product = self.rehearsals.is_product(real);
-        let has_names = |object: &Object| object.kind == ObjectKind::File && object.links > 1;
-        if change.kind() == ChangeKind::Content
-            && change.before.as_ref().is_some_and(has_names)
-            && !is_product
-            && !change.path().starts_with(".git/objects")
-        {
-            return shown("it has another name, which would keep the old content".to_owned());
-        }
         if !is_product && self.ignored.ignores(change.path(), is_folder) {
             return shown("git ignores it, so git does not show the change".to_owned());
         }
         match &change.after {
             Some(after) => self.level_of_content(change, after, real).map_or(PathLevel::Ordinary, shown),
             None => PathLevel::Ordinary,
+        }
+    }
+
+    /// The path for the list of files: from the folder of the config, or from the folder above a root elsewhere.
+    fn listed_path(&self, change: &Change, real: &Path) -> PathBuf {
+        match (real.strip_prefix(self.rehearsals.roots.folder()), self.view.path.file_name()) {
+            (Ok(path), _) => path.to_owned(),
+            (Err(_), Some(name)) => Path::new(name).join(change.path()),
+            (Err(_), None) => change.path().to_owned(),
         }
     }
 

@@ -234,3 +234,16 @@ fn hidden_file_is_read_under_no_other_name() {
         assert_eq!(copies, 2, "{script}");
     }
 }
+
+// invariant: 11
+#[test]
+fn root_that_is_itself_listed_is_protected_by_its_name() {
+    needs_views!("root_that_is_itself_listed_is_protected_by_its_name");
+    let project = Project::new();
+    let config = project.base().join("askfirst.yaml");
+    let text = fs::read_to_string(&config).unwrap();
+    let more = "    ci: { root: root/.github, mode: rw, approval: { write: none } }\nshell:\n";
+    project.write(".github/workflows/ci.yml", "on: push\n");
+    fs::write(config, text.replace("shell:\n", more)).unwrap();
+    project.asks_about("echo x >> .github/workflows/ci.yml", "it can run or control programs");
+}
