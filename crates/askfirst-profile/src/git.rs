@@ -100,6 +100,8 @@ pub(super) struct PointerSearch<'a> {
     pub(super) all: BTreeMap<PathBuf, GitPointer>,
     /// The targets of the pointers.
     pub(super) targets: Vec<(PathBuf, ProtectedEntry)>,
+    /// The targets of settings that do not exist.
+    pub(super) missing: Vec<PathBuf>,
     /// Pointers that cannot be read.
     pub(super) unreadable: Vec<(PathBuf, io::Error)>,
     /// The values of settings files, by resolved path.
@@ -134,6 +136,7 @@ impl<'a> PointerSearch<'a> {
             before,
             all: BTreeMap::new(),
             targets: Vec::new(),
+            missing: Vec::new(),
             unreadable: Vec::new(),
             cache: HashMap::new(),
             everywhere: Vec::new(),
@@ -260,8 +263,12 @@ impl<'a> PointerSearch<'a> {
     /// Adds a target of a settings file.
     fn add_target(&mut self, settings: &Path, path: PathBuf) {
         let why = format!("`{}` refers git to it", settings.display());
-        if let Some(found) = ProtectedEntry::at(&path, Denial::Write, why, EntryKind::Name) {
-            self.targets.push((path, ProtectedEntry { pointers: vec![settings.to_owned()], ..found }));
+        match ProtectedEntry::at(&path, Denial::Write, why, EntryKind::Name) {
+            Some(found) => {
+                let pointers = vec![settings.to_owned()];
+                self.targets.push((path, ProtectedEntry { pointers, ..found }));
+            }
+            None => self.missing.push(path),
         }
     }
 
@@ -437,9 +444,19 @@ pub(super) fn global_settings(home: Option<&Path>) -> Vec<PathBuf> {
     own.into_iter().chain(said).flatten().chain(system).map(real).collect()
 }
 
+/// Returns a path without links. Its end need not exist.
+fn without_links(path: &Path) -> Option<PathBuf> {
+    if let Ok(real) = path.canonicalize() {
+        return Some(real);
+    }
+    // `..` would climb out of a folder that is not there.
+    let name = path.file_name()?;
+    Some(without_links(path.parent()?)?.join(name))
+}
+
 /// Returns the path that a setting names, and its target if it is a link.
 fn target_paths(path: &Path, kind: TargetKind, scope: SettingsScope<'_>) -> Vec<PathBuf> {
-    let own = path.file_name().and_then(|name| Some(path.parent()?.canonicalize().ok()?.join(name)));
+    let own = path.file_name().and_then(|name| Some(without_links(path.parent()?)?.join(name)));
     let real = path.canonicalize().ok().filter(|real| own.as_ref() != Some(real));
     // If the hooks are among the files of the repository, the whole tree is not closed.
     let around = |path: &PathBuf| match scope {

@@ -63,6 +63,8 @@ pub struct Snapshot {
     pub git_pointers: BTreeMap<PathBuf, GitPointer>,
     /// The protected files that have other hard links.
     pub linked: Vec<PathBuf>,
+    /// The files and folders that git's settings name and that do not exist yet.
+    pub missing: Vec<PathBuf>,
 }
 
 /// The result of a search.
@@ -283,7 +285,7 @@ impl ProtectedNames {
         }
         let linked = if before.is_none() { linked_files(&found) } else { Vec::new() };
         SearchResult {
-            known: Snapshot { found, git_pointers: pointers.all, linked },
+            known: Snapshot { found, git_pointers: pointers.all, linked, missing: pointers.missing },
             failed,
             unreadable: pointers.unreadable,
         }

@@ -45,7 +45,13 @@ impl Rehearsals {
     ///
     /// # Errors
     /// Never called.
-    pub fn views(&self, _: &mut OSProfile, _: &Path, _: &[PathBuf]) -> Result<RunViews, String> {
+    pub fn views(
+        &self,
+        _: &mut OSProfile,
+        _: &Path,
+        _: &[PathBuf],
+        _: &[PathBuf],
+    ) -> Result<RunViews, String> {
         match *self {}
     }
 

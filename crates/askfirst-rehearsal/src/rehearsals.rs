@@ -61,7 +61,8 @@ impl Rehearsals {
     }
 
     /// Puts a view of each writable folder, the `/tmp` of the session, an empty home and the caches into a profile.
-    /// `working` is the working folder of the program, and it writes the folders in `direct` directly.
+    /// `working` is the working folder of the program, and it writes the folders in `direct` directly. The paths in
+    /// `missing` do not exist yet, and may never be created.
     ///
     /// # Errors
     /// Fails with the reason if a folder cannot be made.
@@ -70,8 +71,10 @@ impl Rehearsals {
         profile: &mut OSProfile,
         working: &Path,
         direct: &[PathBuf],
+        missing: &[PathBuf],
     ) -> Result<RunViews, String> {
-        let views = Views::of(self, profile, direct)?;
+        let mut views = Views::of(self, profile, direct)?;
+        views.protect(missing);
         let home =
             self.session()?.add_to(profile, working).map_err(|e| format!("cannot make a folder: {e}"))?;
         Ok(RunViews { views, home })

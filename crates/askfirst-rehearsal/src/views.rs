@@ -102,6 +102,16 @@ impl Views {
         Ok(Self { all, store: store.clone() })
     }
 
+    /// Protects paths that do not exist yet.
+    pub(crate) fn protect(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let view = self.all.iter_mut().filter(|view| path.starts_with(&view.path));
+            if let Some(view) = view.max_by_key(|view| view.path.components().count()) {
+                view.protected.push(path.clone());
+            }
+        }
+    }
+
     /// Collects the changes of all views. All processes have ended.
     pub(crate) fn collect(self, limits: &CollectLimits) -> Result<Vec<CollectedView>, ChangeError> {
         let Self { all, store } = self;

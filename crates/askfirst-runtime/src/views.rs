@@ -110,7 +110,9 @@ impl SandboxLauncher {
             let mut profile = derived.profile.clone();
             profile.network = self.network_of(launch, profile.network);
             profile.environment.extend(VARIABLES.map(|(name, _)| name.into()));
-            let views = rehearsals.views(&mut profile, &spec.folder, direct).map_err(no_view)?;
+            let views = rehearsals
+                .views(&mut profile, &spec.folder, direct, &derived.before.missing)
+                .map_err(no_view)?;
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, &spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, &spec, &profile),

@@ -128,3 +128,25 @@ fn settings_that_git_includes_are_not_committed() {
     project.refuses("echo ./x >> tools/hooks/pre-commit", "`root/tools/hooks/pre-commit`");
     project.refuses("echo x > tools/hooks/post-commit", "`root/tools/hooks/post-commit`");
 }
+
+// invariant: 11
+#[test]
+fn missing_files_that_settings_of_git_name_are_never_created() {
+    needs_views!("missing_files_that_settings_of_git_name_are_never_created");
+    let project = Project::new();
+    let git = |words: &[&str]| {
+        let done = std::process::Command::new("git").args(words).current_dir(project.path("")).status();
+        assert!(done.unwrap().success(), "{words:?}");
+    };
+    git(&["config", "include.path", "../more.ini"]);
+    git(&["config", "core.hooksPath", "tools/hooks"]);
+    for script in [
+        "echo '[alias]' > more.ini",
+        "mkdir -p tools/hooks && echo 'touch x' > tools/hooks/pre-commit",
+        "mkdir tools && echo x > y && mv y tools/hooks",
+    ] {
+        let outcome = format!("{:?}", project.script(script));
+        assert!(outcome.contains("it can run or control programs"), "{script}: {outcome}");
+    }
+    assert!(!project.path("more.ini").exists() && !project.path("tools").exists());
+}
