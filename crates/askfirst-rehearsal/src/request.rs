@@ -26,7 +26,7 @@ pub fn request(
     };
     let mut payload = effects.payload(Value::from(command));
     if runs_again && let Some(fields) = payload.as_object_mut() {
-        // A remembered yes to another run is no yes to the changes.
+        // A remembered yes to the changes is no yes to another run.
         fields.insert("runs_again".to_owned(), true.into());
     }
     let mut request = ApprovalRequest::new(tool_name, description, payload);

@@ -116,8 +116,9 @@ impl RequestSubject {
     #[must_use]
     pub fn may_last_in_session(self) -> bool {
         match self {
-            Self::Call | Self::RunAgain | Self::Changes => true,
-            Self::ShownChanges => false,
+            Self::Call | Self::Changes => true,
+            // The agent may have rewritten what the command runs.
+            Self::RunAgain | Self::ShownChanges => false,
         }
     }
 

@@ -126,8 +126,8 @@ fn time_limit_is_asked_about() {
 
 // invariant: 11
 #[test]
-fn remembered_yes_to_another_run_does_not_keep_its_changes() {
-    needs_views!("remembered_yes_to_another_run_does_not_keep_its_changes");
+fn yes_to_another_run_is_never_remembered() {
+    needs_views!("yes_to_another_run_is_never_remembered");
     let project = Project::with("{ read: none }", "", "").answering(|_, request| {
         match request.description.starts_with("run ") {
             true => ApprovalDecision::yes(Cause::Person).remembered(askfirst::ApprovalScope::Session),
@@ -135,10 +135,31 @@ fn remembered_yes_to_another_run_does_not_keep_its_changes() {
         }
     });
     let before = project.tree();
-    let outcome = project.script("sleep 60 > /dev/null 2>&1 & echo x > b");
-    assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
-    assert_eq!(project.asked().len(), 2, "{:?}", project.asked());
+    let session = project.session();
+    fs::write(project.path("job"), "sleep 60 > /dev/null 2>&1 & echo x > b").unwrap();
+    for asked in [2, 4] {
+        let outcome = run_in(&session, "sh job");
+        assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
+        assert_eq!(project.asked().len(), asked, "{:?}", project.asked());
+    }
+    fs::remove_file(project.path("job")).unwrap();
     assert_eq!(project.tree(), before);
+}
+
+// invariant: 11
+#[test]
+fn remembered_yes_to_changes_is_no_yes_to_another_run() {
+    needs_views!("remembered_yes_to_changes_is_no_yes_to_another_run");
+    let project = Project::with("{ read: none }", "", "")
+        .answering(|_, _| ApprovalDecision::yes(Cause::Person).remembered(askfirst::ApprovalScope::Session));
+    let session = project.session();
+    fs::write(project.path("job"), "sleep 60 > /dev/null 2>&1 & echo x >> b").unwrap();
+    // The changes are remembered, so only the second run is asked about again.
+    for asked in [2, 3] {
+        let outcome = run_in(&session, "sh job");
+        assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+        assert_eq!(project.asked().len(), asked, "{:?}", project.asked());
+    }
 }
 
 #[test]
