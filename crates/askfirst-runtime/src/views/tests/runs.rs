@@ -185,3 +185,17 @@ fn datagram_is_a_try_to_reach_the_network() {
     assert!(project.shown().contains("tried to reach the network"), "{}", project.shown());
     assert_eq!(project.read("b"), "b\n");
 }
+
+#[test]
+fn renamed_folder_is_asked_about_and_yes_runs_on_the_real_files() {
+    needs_views!("renamed_folder_is_asked_about_and_yes_runs_on_the_real_files");
+    let project = Project::new();
+    project.write("d/f", "f\n");
+    project.asks_about("git add d && git mv d e", "it could not rename a folder");
+    let project = Project::new().yes();
+    project.write("d/f", "f\n");
+    done(project.script("git add d && git mv d e"));
+    assert_eq!(project.read("e/f"), "f\n");
+    assert!(!project.path("d").exists());
+    assert_eq!(project.asked().len(), 1, "{:?}", project.asked());
+}
