@@ -96,17 +96,24 @@ impl ChangeStore {
     /// Fails if the store cannot be read. Leaves out commits that another process works on.
     pub fn list(&self) -> Result<Vec<(CommitSummary, CommitState)>, ChangeError> {
         let mut found = Vec::new();
-        for id in self.names()?.iter().filter(|name| !name.starts_with(DROPPED)).rev() {
-            let commit = match self.open_commit(id) {
-                Ok(commit) => commit,
-                Err(ChangeError::WrongState { .. } | ChangeError::UnknownCommit(_)) => continue,
-                Err(error) => return Err(error),
-            };
-            if let Some(state) = commit.state()? {
-                found.push((CommitSummary::read(&commit)?, state));
-            }
+        for id in self.names()?.iter().rev() {
+            found.extend(self.listed(id)?);
         }
         Ok(found)
+    }
+
+    /// Returns a finished commit that no other process works on.
+    fn listed(&self, id: &str) -> Result<Option<(CommitSummary, CommitState)>, ChangeError> {
+        if id.starts_with(DROPPED) {
+            return Ok(None);
+        }
+        let commit = match self.open_commit(id) {
+            Ok(commit) => commit,
+            Err(ChangeError::WrongState { .. } | ChangeError::UnknownCommit(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let state = commit.state()?;
+        state.map(|state| Ok((CommitSummary::read(&commit)?, state))).transpose()
     }
 
     /// Returns everything that a commit changed, with digests and in the order of the paths.
@@ -184,12 +191,17 @@ impl ChangeStore {
     pub fn unlogged(&self, age: Duration, now: SystemTime) -> Result<Vec<CommitSummary>, ChangeError> {
         let is_old = |summary: &CommitSummary| seconds(now).saturating_sub(summary.made) >= age.as_secs();
         let mut found = Vec::new();
-        for (summary, state) in self.list()? {
+        for name in self.names()? {
+            // Almost all commits have the mark, so nothing else is read of them.
+            let mark = format!("{name}/{}", String::from_utf8_lossy(LOGGED));
+            let is_marked =
+                rustix::fs::statat(&*self.commits, mark, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            let Some((summary, state)) = (!is_marked).then(|| self.listed(&name)).transpose()?.flatten()
+            else {
+                continue;
+            };
             if state == CommitState::Done && is_old(&summary) {
-                let folder = beneath::open_folder(&*self.commits, summary.id.as_bytes());
-                let folder = folder.map_err(failed("open", summary.id.as_bytes()))?;
-                let mark = beneath::stat(&folder, LOGGED).map_err(failed("inspect", LOGGED))?;
-                found.extend(mark.is_none().then_some(summary));
+                found.push(summary);
             }
         }
         Ok(found)

@@ -248,6 +248,9 @@ impl Rehearsals {
     /// Why undo could not keep what a commit replaces.
     pub(crate) fn undo_obstacle(&self, views: &[CollectedView]) -> Option<Arc<str>> {
         let bytes = views.iter().map(|view| view.changes.replaced_bytes()).fold(0_u64, u64::saturating_add);
+        if bytes == 0 {
+            return None;
+        }
         match self.store.would_fit(bytes, &self.keep_limits(), std::time::SystemTime::now()) {
             Ok(true) => None,
             Ok(false) => Some("`undo.size` is used up by changes that only undo can restore".into()),

@@ -9,7 +9,8 @@ use askfirst::ports::{CommitFailed, HeldChanges};
 use askfirst::record::CommitRecord;
 use askfirst::{Digest, RunFact};
 use askfirst_changes::{
-    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, PendingCommit, SpecialFiles, collect,
+    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, PendingCommit, Replaced, SpecialFiles,
+    collect,
 };
 use askfirst_sandbox::{Denial, Grant, OSProfile, View};
 use rustix::fs::{Mode, OFlags};
@@ -256,6 +257,12 @@ pub(crate) fn commit(
         let options = CommitOptions {
             note: note(&view.path),
             special: SpecialFiles::Approved,
+            // What only added files is no loss, so `undo.keep` limits it.
+            replaced: if view.changes.replaced_bytes() == 0 {
+                Replaced::Elsewhere
+            } else {
+                Replaced::OnlyHere
+            },
             ..CommitOptions::default()
         };
         match pending.commit(&view.root, pending.upper(), &view.changes, &options) {
