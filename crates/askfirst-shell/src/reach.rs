@@ -144,6 +144,12 @@ impl<'a> Reach<'a> {
         let reads = matches!(touch, Touch::Read | Touch::ReadAll);
         let governed = self.roots.governs(real);
         if governed.is_none() && !((reads || touch == Touch::Names) && self.is_shown(plain, real)) {
+            if unclear == Approval::Rehearse && self.is_private(real) {
+                return asks(
+                    unclear,
+                    format!("this command {} `{text}`, which only its session sees", touch.verb()),
+                );
+            }
             let why = format!("this command {} `{text}`, which is outside every root", touch.verb());
             return Reached { because: self.outside_origin, ..asks(self.outside, why) };
         }
@@ -258,6 +264,15 @@ impl<'a> Reach<'a> {
         self.outside == Approval::Required
             && (tops.any(|top| (real.starts_with(top) || plain == top) && !of_user(top))
                 || self.sandbox.is_in_toolchain(real))
+            && self.sandbox.masked() == Masked::BySandbox
+    }
+
+    /// Whether a rehearsed command has a place outside every root to itself. The home of the user is none. A config that is stricter than the default
+    /// outside the roots means these places too.
+    fn is_private(&self, real: &Path) -> bool {
+        self.outside == Approval::Required
+            && self.sandbox.private().iter().any(|top| real.starts_with(top))
+            && !self.world.home().is_some_and(|home| real.starts_with(home))
             && self.sandbox.masked() == Masked::BySandbox
     }
 

@@ -24,6 +24,11 @@ pub trait SandboxView {
     /// Returns the paths outside every root that every program in the sandbox can read.
     fn shown(&self) -> &[&str];
 
+    /// Returns the folders outside every root that a rehearsed command has to itself, such as `/tmp`.
+    fn private(&self) -> &[&str] {
+        &[]
+    }
+
     /// Returns whether every program in the sandbox can read a path without links because it is in a toolchain.
     fn is_in_toolchain(&self, _path: &Path) -> bool {
         false

@@ -111,6 +111,13 @@ impl SandboxView for MachineView {
         &SYSTEM_PATHS
     }
 
+    fn private(&self) -> &[&str] {
+        match self.launcher.view_obstacle() {
+            None => &["/tmp"],
+            Some(_) => &[],
+        }
+    }
+
     fn is_in_toolchain(&self, path: &Path) -> bool {
         self.launcher.toolchains().contains(path)
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::rules::{LayerValues, NetworkAccess, ShellRule};
-use crate::sandbox_view::Masked;
+use crate::sandbox_view::{Masked, SandboxView};
 use crate::script::{Script, ShellPolicy};
 use crate::world::Empty;
 use crate::{Governed, Roots, never_written};
@@ -256,4 +256,37 @@ fn rule_gives_its_command_the_network_unless_a_floor_denies() {
         check(by_rule(Some(Free)), vec![floor], "curl -s https://example.com"),
         (false, Some(Required))
     );
+}
+
+/// A sandbox in which a rehearsed command has `/tmp` to itself.
+struct OwnTmp;
+
+impl SandboxView for OwnTmp {
+    fn masked(&self) -> Masked {
+        Masked::BySandbox
+    }
+
+    fn shown(&self) -> &[&str] {
+        &[]
+    }
+
+    fn private(&self) -> &[&str] {
+        &["/tmp"]
+    }
+}
+
+#[test]
+fn scratch_file_is_rehearsed_and_never_allowed_or_outside() {
+    let judged = |policy: &ShellPolicy, command: &str| {
+        let script = Script::of_line(command, Path::new("/repo"), &Empty);
+        policy.judge(&script, &Empty, &OneRoot::free(), &OwnTmp).approval()
+    };
+    for command in ["cat /tmp/x", "echo x > /tmp/x", "mkdir -p /tmp/a && cp a.txt /tmp/a", "ls /tmp"] {
+        assert_eq!(judged(&rehearsing(), command), Approval::Rehearse, "{command}");
+    }
+    for command in ["cat /var/tmp/x", "echo x > /tmpx", "echo x > /tmp/../srv/x", "cat /tmp/x > /srv/x"] {
+        assert_eq!(judged(&rehearsing(), command), Approval::Required, "{command}");
+    }
+    let asking = ShellPolicy { main: layer(Some(Approval::Required), Vec::new()), floors: Vec::new() };
+    assert_eq!(judged(&asking, "cat /tmp/x"), Approval::Required);
 }
