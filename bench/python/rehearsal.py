@@ -30,7 +30,7 @@ shell:
   known_read_only: none
 """
 
-# What is measured, the command, and how often a round runs it.
+# The name of the row, the command, and how often a round runs it.
 COMMANDS = [
     ("start `true`", "true", 20),
     ("python, 20 tests", "python3 -m unittest -q tests.test_all", 3),

@@ -1,5 +1,5 @@
-//! Submits, presents, answers, cancels, waits and stops in any order. The machine resolves every call exactly once, and
-//! a permit rests on a person's answer to a question that named the call, on the mode, or on memory.
+//! Submits, presents, answers, cancels, waits and stops in any order. The machine resolves every call exactly once.
+//! A permit rests on a person's answer to a question that named the call, on the mode, or on memory.
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Sends bytes through the gateway. Lines, events and messages do not depend on how the bytes are split, the gateway
+//! Sends bytes through the gateway. Lines, events and messages do not depend on how the bytes are split. The gateway
 //! reads the same message as a less strict reader, and nothing panics.
 #![no_main]
 

@@ -1,4 +1,4 @@
-"""What all tests here share: a place with a config, the gateway in it, and servers behind the gateway."""
+"""Fixtures of all tests here: a place with a config, the gateway in it, and servers behind the gateway."""
 
 import contextlib
 import json

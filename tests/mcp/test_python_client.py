@@ -34,7 +34,7 @@ def words(result):
 
 
 async def all_of_everything(client):
-    """What server-everything offers: tools, a denial, progress, resources, prompts, sampling, elicitation."""
+    """Use all of server-everything: tools, a denial, progress, resources, prompts, sampling, elicitation."""
     names = {tool.name for tool in (await client.list_tools()).tools}
     assert {"echo", "get-env", "get-sum"} <= names
 

@@ -24,7 +24,7 @@ def words(result):
 
 
 class Person:
-    """Who sits at the client: says yes to what is about the file `yes.txt` and no to the rest."""
+    """Answer for the person at the client: yes to a request about the file `yes.txt`, no to the rest."""
 
     def __init__(self):
         self.asked = []

@@ -1,8 +1,8 @@
-//! What collect, commit and undo of a change set cost, for changed files, a new folder and a removed folder.
+//! Measures collect, commit and undo of a change set, for changed files, a new folder and a removed folder.
 //!
-//! `changes FOLDER` chooses the disk, and `changes FOLDER COUNT ...` the numbers of files. The upper layers are made by hand, so that no mount is measured. Times are
-//! processor times, so that others on the machine disturb little; a commit that survives power cuts waits for the disk,
-//! so its time is wall-clock time.
+//! `changes FOLDER` chooses the disk, and `changes FOLDER COUNT ...` the numbers of files. The upper layers are made by
+//! hand, so that no mount is measured. Times are processor times, so that others on the machine disturb little. A commit
+//! that survives power cuts waits for the disk, so its time is wall-clock time.
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;

@@ -78,7 +78,7 @@ fn race(
     Ok(())
 }
 
-/// What people usually pass to bubblewrap.
+/// The usual arguments of bubblewrap.
 fn bwrap_words(root: &str) -> Vec<&str> {
     let words = "--unshare-all --die-with-parent --new-session --ro-bind /usr /usr --ro-bind /etc /etc \
                  --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \

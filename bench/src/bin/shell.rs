@@ -1,7 +1,7 @@
 //! Measures the time to judge one command line, and compares verdicts on the cases in `spec/shell`.
 //!
 //! It compares with the parser and the prefix rules of Codex. Codex parses a line with tree-sitter-bash. It splits the
-//! line only if the line has nothing but plain words, quotes and `&&`, `||`, `;`, `|`; each command must then start
+//! line only if the line has nothing but plain words, quotes and `&&`, `||`, `;`, `|`. Each command must then start
 //! with the words of a rule. Codex asks about any other line, and does not search it for forbidden commands.
 //! `codex execpolicy check` knows only the rules, not the lines, so this program does both as the documentation of
 //! Codex says. It omits Codex's list of harmless commands, and the cases that depend on such a list.

@@ -1,7 +1,7 @@
 //! Applies operations in either direction. An operation that was already done changes nothing.
 //!
-//! The private side, which only this crate touches, tells whether a move was done, so a person's later change of the
-//! root cannot confuse a recovery.
+//! Only this crate touches the private side, and that side tells whether a move was done. So a person's later change of
+//! the root cannot confuse a recovery.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,7 @@
 //! A commit from an upper layer on another file system, such as a tmpfs.
 //!
 //! Objects cannot move between file systems. So the new ones are first copied to a folder beneath the root, from which
-//! they move into place, and the replaced ones are copied to the store, all before the journal is sealed.
+//! they move into place. The replaced ones are copied to the store. Both happen before the journal is sealed.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -238,7 +238,7 @@ pub enum Command {
     /// Judge calls without asking or running them: JSON Lines in, JSON Lines out
     ///
     /// Input: {"id": …, "tool": …, "args": {…}, "metadata": {…}}. Output, in the same order: {"id": …, "verdict":
-    /// "allow"|"ask"|"deny", "because": […], "request": {…}}. An invalid line gets the verdict "deny".
+    /// "allow"|"rehearse"|"ask"|"deny", "because": […], "request": {…}}. An invalid line gets the verdict "deny".
     ///
     /// `askfirst decide -- git status` judges one command line and reads no input.
     Decide {

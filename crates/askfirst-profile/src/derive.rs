@@ -232,7 +232,7 @@ impl<'a> Layers<'a> {
             Access::Approved => approval != Approval::Deny,
         };
         let read = speaking.iter().all(|path| free(path.approval.read));
-        // On a view, a write changes nothing yet. What it would change is decided later.
+        // On a view, a write changes nothing yet. The effects are decided about later.
         let write_is_free = |approval: Approval| match access {
             Access::Rehearsal => approval != Approval::Deny,
             Access::WithoutAsking | Access::Standing | Access::Approved => free(approval),

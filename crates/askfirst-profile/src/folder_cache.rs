@@ -1,7 +1,7 @@
-//! What earlier processes found in the folders of the roots, so that a command does not read every folder again.
+//! Stores the listings of the roots' folders across processes, so that a command does not read every folder again.
 //!
-//! A folder counts as unchanged if its device, inode and times are the same. The file is in the state folder, and no program
-//! in the sandbox can write there: without that, it is not used.
+//! A folder counts as unchanged if its device, inode and times are the same. The file is in the state folder. It is used
+//! only if no program in the sandbox can write there.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -75,7 +75,7 @@ pub(super) fn now() -> i64 {
     now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// What was found in the folders.
+/// The findings of earlier processes in the folders.
 #[derive(Debug, Default)]
 pub struct CachedFolders {
     pub(super) listings: HashMap<PathBuf, Arc<FolderListing>>,

@@ -24,8 +24,7 @@ const MAX_FOREIGN: usize = 64;
 
 /// How long, in seconds, the number of hard links of a file counts if its folder has not changed.
 ///
-/// A link that someone creates from a file in a root to a place outside changes nothing in the root, so no time of a folder
-/// shows it. A session searches once, however long it is. Processes that share a cache search again after this time.
+/// A hard link from a place outside to a file in a root changes nothing in the root, so no time of a folder shows it. A session searches once, however long it is. Processes that share a cache search again after this time.
 const MAX_AGE: i64 = 600;
 
 /// A thread takes as long to start as it takes to look at this many folders.
@@ -36,12 +35,12 @@ const MANY_FOLDERS: usize = 64;
 pub struct HardLinks {
     roots: Vec<PathBuf>,
     last: Mutex<Option<Arc<LinkedFiles>>>,
-    /// What was found in each folder, also by earlier processes.
+    /// The findings in each folder, also of earlier processes.
     known: Mutex<HashMap<PathBuf, LinkFolder>>,
     changed: AtomicBool,
 }
 
-/// What a search for hard links found in one folder.
+/// The result of a search for hard links in one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinkFolder {
     pub(super) stamp: FolderStamp,
@@ -132,7 +131,7 @@ impl HardLinks {
         self.changed.swap(false, Ordering::Relaxed)
     }
 
-    /// What was found in each folder.
+    /// Returns the findings in each folder.
     pub(super) fn folders(&self) -> Vec<(PathBuf, LinkFolder)> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().map(|(path, folder)| (path.clone(), folder.clone())).collect()
@@ -142,9 +141,9 @@ impl HardLinks {
 /// One search for hard links.
 #[derive(Default)]
 struct LinkSearch {
-    /// What was known before about folders that have not been visited yet.
+    /// The earlier findings in folders that have not been visited yet.
     before: HashMap<PathBuf, LinkFolder>,
-    /// What is known now about the folders visited so far.
+    /// The new findings in the folders visited so far.
     after: HashMap<PathBuf, LinkFolder>,
     /// The files with several names that were looked at just now, in folders that had changed.
     fresh: HashSet<(u64, u64)>,

@@ -129,7 +129,7 @@ impl ProtectedNames {
         self.changed.swap(false, Ordering::Relaxed)
     }
 
-    /// What is known about the folders in the roots of the last search.
+    /// Returns the listings of the folders in the roots of the last search.
     ///
     /// A folder with quarantined entries is left out, since other processes do not know who quarantined them.
     pub(super) fn listings(&self) -> Vec<(PathBuf, Arc<FolderListing>)> {

@@ -55,7 +55,7 @@ pub struct Toolchains {
     denied: Vec<PathBuf>,
     /// Links outside of them, each with its target without links.
     links: Vec<(PathBuf, PathBuf)>,
-    /// What stays hidden, as `PATH`, a link or the config names it.
+    /// The paths that stay hidden, as `PATH`, a link or the config names them.
     hidden: BTreeMap<PathBuf, HiddenReason>,
     variables: Vec<(OsString, OsString)>,
     folders: Folders,
@@ -141,7 +141,7 @@ impl Toolchains {
         self.denied.iter().map(PathBuf::as_path)
     }
 
-    /// What stays hidden, with the reason: entries of `PATH`, links of programs, and paths that the config names.
+    /// Returns the hidden paths, with the reasons: entries of `PATH`, links of programs, and paths of the config.
     pub fn hidden(&self) -> impl Iterator<Item = (&Path, &HiddenReason)> {
         self.hidden.iter().map(|(path, reason)| (path.as_path(), reason))
     }

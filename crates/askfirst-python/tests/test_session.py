@@ -98,13 +98,13 @@ def test_session_calls_tools_by_name(asked, yes):
 
 def test_guarded_function_keeps_signature(asked, yes):
     def tool(a, /, b, *more, c=3, **rest):
-        """What it does."""
+        """The effect of the tool."""
         return (a, b, more, c, rest)
 
     callback = asked()
     session = of(callback)
     guarded = session.guard(tool)
-    assert guarded.__doc__ == "What it does."
+    assert guarded.__doc__ == "The effect of the tool."
     assert guarded(1, 2, 5, 6, c=4, d=7) == (1, 2, (5, 6), 4, {"d": 7})
     assert callback.requests[-1].args == {"a": 1, "b": 2, "more": [5, 6], "c": 4, "d": 7}
     with pytest.raises(TypeError):

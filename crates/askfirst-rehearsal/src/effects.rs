@@ -182,7 +182,7 @@ impl PathClassifier<'_> {
         let mut has_named = false;
         for part in target.components() {
             match part {
-                // What it climbs out of may itself be a link to elsewhere.
+                // The folder that it climbs out of may itself be a link to elsewhere.
                 Component::ParentDir if has_named || !led.pop() => return true,
                 Component::ParentDir | Component::CurDir => {}
                 Component::RootDir | Component::Prefix(_) => led = PathBuf::from("/"),

@@ -45,7 +45,7 @@ impl SessionFolders {
             let lock = File::open(entry.path().join("lock"));
             let is_new = entry.file_name().as_encoded_bytes().starts_with(NEW.as_bytes());
             if !is_new && lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-                // What cannot be removed now is tried again by the next session.
+                // The next session tries again to remove the rest.
                 drop(fs::remove_dir_all(entry.path()));
             }
         }

@@ -91,7 +91,7 @@ fn lines_with(diff: &str, sign: char) -> usize {
     diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(&header)).count()
 }
 
-/// What an object is, in a few words.
+/// Describes an object in a few words.
 fn describe(change: &Change) -> String {
     let of = |object: &askfirst_changes::Object| match &object.kind {
         ObjectKind::File => format!("{} bytes", object.size),

@@ -1,4 +1,4 @@
-//! What a session needs for runs on views: the store of changes, the roots and the folders of the session.
+//! The state of a session for runs on views: the store of changes, the roots and the folders of the session.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::folders::SessionFolders;
 use crate::views::{RunViews, Views, open_folder, open_store};
 
-/// What a session needs for views: made for the first one.
+/// The state of a session for runs on views. It is made for the first view.
 pub struct Rehearsals {
     pub(crate) store: ChangeStore,
     /// The path of the store.
@@ -111,7 +111,7 @@ pub(crate) fn store_folder(state: &Path) -> PathBuf {
     state.join("changes")
 }
 
-/// What the store keeps about a commit: the decision in the audit log, the folder and the command.
+/// The note that the store keeps about a commit: the decision in the audit log, the folder and the command.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct CommitNote {
     /// The id of the decision.

@@ -56,7 +56,7 @@ pub fn request(
     request
 }
 
-/// What a yes adds to a call that runs again.
+/// Describes the access that a yes adds to a call that runs again.
 fn with_more(effects: &Effects) -> String {
     let words = effects.facts.iter().map(|fact| match fact.kind() {
         RunFactKind::Network => "with the network",
@@ -69,7 +69,7 @@ fn with_more(effects: &Effects) -> String {
     words.join(", ")
 }
 
-/// What a yes and a no to running a call again mean.
+/// Describes the meaning of yes and no to running a call again.
 fn meaning(effects: &Effects) -> ApprovalPresentation {
     let is_real = effects.facts.iter().any(|fact| fact.kind() == RunFactKind::RealFiles);
     let place =

@@ -34,7 +34,7 @@ pub(crate) struct CollectedView {
     pub(crate) path: PathBuf,
     pub(crate) root: OwnedFd,
     pub(crate) changes: ChangeSet,
-    /// What the sandbox would not let the program write without a view, such as files that git's settings include.
+    /// The paths that the program could not write without a view, such as files that git's settings include.
     pub(crate) protected: Vec<PathBuf>,
     store: ChangeStore,
     pending: Option<PendingCommit>,
@@ -61,8 +61,8 @@ pub(crate) fn open_folder(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {
 impl Views {
     /// Makes a view of each writable folder of a profile, and puts it into the profile.
     ///
-    /// What is never written is not covered on a view: the write lands there, and the decision about the effects refuses
-    /// it by name. The folders in `direct` are written directly.
+    /// A view does not cover files that must never be written. The write lands on the view, and the decision about the
+    /// effects refuses it by name. The folders in `direct` are written directly.
     pub(crate) fn of(
         rehearsals: &Rehearsals,
         profile: &mut OSProfile,
@@ -257,7 +257,7 @@ pub(crate) fn commit(
         let options = CommitOptions {
             note: note(&view.path),
             special: SpecialFiles::Approved,
-            // What only added files is no loss, so `undo.keep` limits it.
+            // A commit that only added files loses nothing, so `undo.keep` limits it.
             replaced: if view.changes.replaced_bytes() == 0 {
                 Replaced::Elsewhere
             } else {

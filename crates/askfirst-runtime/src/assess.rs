@@ -154,8 +154,9 @@ pub(crate) fn judged<'a>(
 }
 
 /// Returns the absolute path for a path argument, for a tool that resolves paths like its process does.
-/// The result is `None` for a relative path if the call names a folder, or if the process is not in the folder of the
-/// rules.
+///
+/// For a relative path, the process must be in the folder of the rules, and the call must name no folder. Otherwise the
+/// result is `None`.
 fn plain_place(call: &ApprovalContext, text: &str, rules: Option<&Path>) -> Option<PathBuf> {
     let path = Path::new(text);
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {

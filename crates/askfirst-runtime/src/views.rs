@@ -19,8 +19,10 @@ use crate::tools::finished::quoted;
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
 
-/// Variables that a program gets on a view: git takes no locks that would count as changes, Python writes no
-/// `__pycache__`, which git ignores, and programs do not report home, because a try to reach the network is a question.
+/// Variables that a program gets on a view.
+///
+/// With them, git takes no locks that would count as changes, and Python writes no `__pycache__`, which git ignores.
+/// Programs do not report home, because askfirst asks about an attempt to reach the network.
 const VARIABLES: [(&str, &str); 7] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
@@ -168,7 +170,7 @@ fn is_folder_rename(run: &SandboxRun) -> bool {
     failed && streams.iter().any(|stream| says(&stream.head) || says(&stream.tail))
 }
 
-/// What happened besides the changes.
+/// Returns the facts about a run besides its changes.
 fn facts(run: &SandboxRun) -> Vec<RunFact> {
     let tries = |violation: &Violation| match violation.attempt {
         Attempt::Outside(times) => u64::try_from(times).unwrap_or(1),

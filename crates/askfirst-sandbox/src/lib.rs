@@ -4,8 +4,8 @@
 //! It knows nothing about config files, rules or approval.
 //!
 //! A [`Spec`] says what to run. An [`OSProfile`] says what the program may reach.
-//! The two are separate values, so code that builds a `Spec`, holds a [`Stop`] or reads a [`LaunchOutcome`] is the same
-//! with and without a sandbox.
+//! The two are separate values. So the same code builds a `Spec`, holds a [`Stop`] and reads a [`LaunchOutcome`], with and
+//! without a sandbox.
 //!
 //! - [`launch()`] starts a program without a sandbox. The program gets its own session, none of our descriptors and none
 //!   of our environment. No process of it is left when `launch` returns.

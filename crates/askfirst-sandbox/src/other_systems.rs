@@ -66,7 +66,7 @@ pub struct SandboxRun {
     pub finished: LaunchOutcome,
     /// The refused attempts that the kernel reported.
     pub violations: Vec<Violation>,
-    /// What else the kernel reported. On this system, nothing.
+    /// The other facts that the kernel reported. On this system, there are none.
     pub facts: RunFacts,
 }
 

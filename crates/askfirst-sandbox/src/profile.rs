@@ -80,8 +80,8 @@ impl OSProfile {
 
     /// The paths that are created in the folder kept at `at`, relative to it, so that something can be mounted there.
     ///
-    /// They are empty folders and files, and links. `folder` is the working folder of the program. Whoever looks at what
-    /// the process wrote skips these paths.
+    /// They are empty folders and files, and links. `folder` is the working folder of the program. A search for the
+    /// files that the process wrote skips these paths.
     #[must_use]
     pub fn mount_points_in(&self, at: &Path, folder: &Path) -> BTreeSet<PathBuf> {
         let grants = self.grants().into_iter().map(|(grant, _)| grant.path.as_path());
@@ -261,7 +261,7 @@ pub enum Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     Read,
-    /// What the process writes is gone when it ends.
+    /// The process can write, and its files are gone when it ends.
     Scratch,
     Write,
 }

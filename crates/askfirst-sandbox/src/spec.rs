@@ -131,7 +131,7 @@ pub struct LaunchOutcome {
     pub survivors: Vec<i32>,
 }
 
-/// What a program did in the sandbox that its output does not tell, as the kernel sees it.
+/// The kernel's facts about a program in the sandbox, which its output does not show.
 ///
 /// Everything is zero if [`Stop::stop`](crate::Stop::stop) ended the program, and outside Linux.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,8 +143,8 @@ pub struct RunFacts {
     pub listening: Vec<u16>,
     /// How often it could not connect to a local TCP port, because the program that listens there is outside its network.
     pub refused_connections: u32,
-    /// How often it sent a datagram to a local port on which no program in its network listens, for example a name lookup
-    /// at a resolver of this machine.
+    /// How often it sent a datagram to a local port on which no program in its network listens. An example is a name
+    /// lookup at a resolver of this machine.
     pub refused_datagrams: u32,
 }
 

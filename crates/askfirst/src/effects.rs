@@ -1,7 +1,7 @@
 //! The second decision: whether the effects of a rehearsed call may count. A pure function, beside the judge.
 //!
-//! A call that ran on a view has changed nothing yet. [`judge_effects`] takes what it would change and what it tried,
-//! and says whether to commit the changes, to ask, to run the call again or to discard the changes.
+//! A call that ran on a view has changed nothing yet. [`judge_effects`] takes the changes that it would make and the
+//! facts about its run. It returns whether to commit the changes, to ask, to run the call again or to discard them.
 //! Like [`judge`](crate::judge()), it is total, and it knows nothing about files, clocks or modes.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Effects {
     pub digest: Digest,
     /// The paths that would change.
     pub changes: Vec<ChangedPath>,
-    /// What else happened.
+    /// The facts about the run besides the changed paths.
     pub facts: Vec<RunFact>,
 }
 
@@ -124,7 +124,7 @@ impl RunFact {
     }
 }
 
-/// What a person can accept about a run, so that the call runs again with it.
+/// A fact about a run that a person can accept, so that the call runs again with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunFactKind {
     /// The call gets the network.
@@ -137,7 +137,7 @@ pub enum RunFactKind {
     RealFiles,
 }
 
-/// What the decision about effects depends on besides the effects.
+/// The input of the decision about effects besides the effects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectsPolicy {
     /// Why the call ran.
@@ -146,7 +146,7 @@ pub struct EffectsPolicy {
     pub asks_about_removals: bool,
     /// Why what the commit replaces could not be kept for undo, if so.
     pub undo_obstacle: Option<Arc<str>>,
-    /// What a person has already accepted about this run.
+    /// The facts about this run that a person has already accepted.
     pub accepted: Vec<RunFactKind>,
 }
 

@@ -42,7 +42,7 @@ pub struct Permit {
     kind: PermitKind,
 }
 
-/// What a permit allows.
+/// The act that a permit allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PermitKind {
     /// Running the call.

@@ -174,13 +174,13 @@ pub struct Launch {
     pub output: usize,
     /// The access that it gets.
     pub access: Access,
-    /// What a person has accepted about the run, besides the access.
+    /// The facts about the run that a person has accepted, besides the access.
     pub accepted: Vec<RunFactKind>,
-    /// What it may write of the folders that its access allows.
+    /// The part of the folders in its access that it may write.
     pub writes: WriteScope,
 }
 
-/// What a process may write.
+/// The part of its access that a process may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteScope {
     /// Everything that its access allows.

@@ -186,7 +186,7 @@ pub struct RehearsedRecord {
     pub changed: usize,
     /// How many paths would be removed.
     pub removed: usize,
-    /// What else happened, one line each.
+    /// The facts about the run besides its changes, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
 }

@@ -86,7 +86,7 @@ impl std::fmt::Display for Action {
     }
 }
 
-/// What a yes to a request allows.
+/// The act that a yes to a request allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestSubject {
@@ -180,7 +180,7 @@ pub struct ApprovalRequest {
     /// Arguments that are shown, but go into neither memory nor the audit log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude_keys: Vec<String>,
-    /// What a yes allows.
+    /// The act that a yes allows.
     #[serde(default, skip_serializing_if = "RequestSubject::is_call")]
     pub subject: RequestSubject,
     /// The approval value that requires this request. The judge sets it.

@@ -132,7 +132,7 @@ pub struct EffectsQuestion {
     pub tool_name: String,
     /// The effects.
     pub effects: Effects,
-    /// What the decision depends on besides the effects.
+    /// The input of the decision besides the effects.
     pub policy: EffectsPolicy,
     /// Builds the request for a person, if one must be asked.
     pub request: RequestBuilder,

@@ -137,12 +137,12 @@ pub struct Refusal {
     /// The output of a call that ran on a view, if its changes were discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Box<Value>>,
-    /// What became of the changes of a call that ran on a view.
+    /// The state of the changes of a call that ran on a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<HeldBack>,
 }
 
-/// What became of the changes of a call that ran on a view and was refused.
+/// The state of the changes of a call that ran on a view and was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeldBack {

@@ -1,4 +1,4 @@
-//! What `collect` finds: each row of what overlayfs does, and each kind of change.
+//! Tests `collect` with each way in which overlayfs stores a change, and with each kind of change.
 
 use std::fs;
 

@@ -146,7 +146,7 @@ fn copy_tree(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
-/// What git says about a tree, in place of its index.
+/// Returns git's report about a tree. It stands for git's index, whose bytes depend on the time.
 fn git(project: &Project, folder: &Path) -> String {
     let script = format!(
         "mount --bind '{}' '{root}' && cd '{root}' && git ls-files -s && git status --porcelain && git fsck",

@@ -66,7 +66,7 @@ impl Answers {
     };
 }
 
-/// What `init` finds out about a project.
+/// The facts about a project that `init` finds.
 #[derive(Debug, Clone, Default)]
 struct ProjectFacts {
     /// Whether `git status` shows what changes in it.
@@ -148,7 +148,7 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// What a person must know about files that an agent may change.
+/// A warning about files that an agent may change.
 const RUNS_AS_YOU: &str =
     "Code that the agent writes here runs as you when you run it. `askfirst review` lists it.";
 

@@ -41,7 +41,7 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
         let logged = read_config(common)
             .and_then(|config| log_action(&config, &Places::from_env(), "undo", &Record::Undone(undone)));
         if let Err(error) = logged {
-            // What the log does not have must not have happened.
+            // An act without a log entry must not happen.
             store.redo(&id)?;
             return Err(error);
         }

@@ -316,7 +316,7 @@ fn project_trust_needs_a_person_and_ends_on_a_change() {
     terminal.press("n");
     assert_eq!(terminal.end().0, 4, "a key that is not offered does nothing");
     assert_eq!(verdict(), "ask");
-    // What cannot be logged does not happen.
+    // An act that cannot be logged does not happen.
     let log = place.path().join("state/askfirst/ledger.jsonl");
     std::fs::create_dir_all(&log).unwrap();
     let mut terminal = Terminal::start(&place, &["trust"]);

@@ -4,6 +4,7 @@ mod builds;
 mod links;
 mod names;
 mod pages;
+mod prose;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

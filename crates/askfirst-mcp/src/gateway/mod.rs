@@ -249,8 +249,10 @@ impl Gateway {
         withdrawn
     }
 
-    /// Sends progress to clients whose calls wait for approval, stops waiting for a server that does not list its tools, and
-    /// returns the memory of large calls to the system. Call this every few seconds.
+    /// Sends progress to clients whose calls wait for approval. Call this every few seconds.
+    ///
+    /// It also stops waiting for a server that does not list its tools, and returns the memory of large calls to the
+    /// system.
     pub fn heartbeat(&self, beat: u64) {
         self.heartbeat_after(beat, list::LIST_PATIENCE);
     }

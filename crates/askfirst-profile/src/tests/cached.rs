@@ -29,7 +29,7 @@ impl World {
         (protected, links, denied)
     }
 
-    /// What a process with the cache denies. It writes the cache too.
+    /// Returns the paths that a process with the cache denies. The process writes the cache too.
     fn denied_with_cache(&self) -> Vec<(String, Denial)> {
         let cache = self.cache();
         let (protected, links, denied) = self.searched_with(cache.load());

@@ -25,7 +25,7 @@ const MAX_FOLLOWED: usize = 4_096;
 /// How many steps lead from a program on `PATH` to something that it needs: a link, an interpreter, a base of an environment.
 const MAX_STEPS: usize = 8;
 
-/// What was found so far.
+/// The findings so far.
 pub(super) struct Scan<'a> {
     fence: &'a Fence,
     /// The files and folders to show, without links.
@@ -34,7 +34,7 @@ pub(super) struct Scan<'a> {
     pub(super) denied: BTreeSet<PathBuf>,
     /// Links outside the shown folders, each with its target without links.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
-    /// What stays hidden, as `PATH` or a link names it.
+    /// The paths that stay hidden, as `PATH` or a link names them.
     pub(super) hidden: BTreeMap<PathBuf, HiddenReason>,
     /// Those of the shown paths that the config names.
     pub(super) named: BTreeSet<PathBuf>,

@@ -1,4 +1,6 @@
-//! What an earlier process found, for as long as the folders that it listed have not changed, and for ten minutes at most.
+//! Stores found toolchains for later processes.
+//!
+//! They hold until a folder that was listed changes, and for at most ten minutes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -160,7 +160,7 @@ def needs_approval_from_config(name: str, config: Optional[ApprovalConfig]) -> A
 
 
 Remembering = Literal["session", "caller"]
-"""Who remembers an answer: the session, or the caller."""
+"""The keeper of an answer: the session, or the caller."""
 
 
 @dataclass

@@ -20,7 +20,7 @@ const MAX_REPORTED: usize = 32;
 pub(super) struct CommandTracker {
     pub(super) protected: ProtectedNames,
     pub(super) links: HardLinks,
-    /// What earlier processes found in the folders of the roots.
+    /// The listings by earlier processes of the roots' folders.
     cache: Option<FolderCache>,
     /// The states before commands whose leftovers could not be quarantined or searched. While there are any, no command
     /// starts.

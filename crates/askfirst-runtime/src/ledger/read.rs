@@ -183,8 +183,8 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Looks at the files again, so that the iterator continues with the entries that were written since then, also in
-    /// files that were closed and started since then.
+    /// Looks at the files again, so that the iterator continues with later entries. They may be in files that were
+    /// closed or started since then.
     ///
     /// # Errors
     /// Fails if the audit log does not exist or cannot be opened.

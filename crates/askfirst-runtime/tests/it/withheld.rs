@@ -116,7 +116,7 @@ fn values_that_do_not_fit_are_in_no_entry() {
         error.contains("invalid arguments") && error.contains("u32") && !error.contains("horse"),
         "{error}"
     );
-    // Nobody excludes it, but whoever could not read it may have been given a password.
+    // No rule excludes it, but a person who could not read it may have typed a password.
     let body = json!({"to": "ada", "body": 778_899});
     let (records, _) = written_by(all(), send_tool(), Policy::default(), "send", body);
     let error = records.last().unwrap()["error"].as_str().unwrap();

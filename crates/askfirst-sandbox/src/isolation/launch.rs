@@ -37,7 +37,7 @@ pub struct SandboxRun {
     pub finished: LaunchOutcome,
     /// The refused attempts that the kernel reported. It does not report every refusal.
     pub violations: Vec<Violation>,
-    /// What else the kernel reported at the end.
+    /// The other facts that the kernel reported at the end.
     pub facts: RunFacts,
 }
 

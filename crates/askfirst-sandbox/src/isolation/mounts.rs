@@ -381,8 +381,8 @@ impl TreeBuilder<'_> {
 
     /// Denies one path.
     ///
-    /// If a closed folder hides the path, denies the nearest folder above it that can be reached, since the owner could
-    /// open the closed folder later. Returns that folder.
+    /// If a closed folder hides the path, denies the nearest reachable folder above it and returns that folder. The owner
+    /// could open the closed folder later.
     fn deny<'p>(&self, path: &'p Path, denial: Option<Denial>) -> io::Result<Option<&'p Path>> {
         let handle = match sys::open_path(self.root.as_raw_fd(), &relative(path)?) {
             Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {

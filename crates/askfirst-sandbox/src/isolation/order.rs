@@ -70,7 +70,7 @@ pub(crate) enum HelperMessage {
     Stopped,
     /// The time of the program is over, and the sender is about to kill it.
     TimedOut,
-    /// What the kernel reported when the program ended.
+    /// The kernel's facts about the program, at its end.
     Facts(RunFacts),
     /// The kernel reported an attempt that was refused.
     Refused(super::violation::Violation),

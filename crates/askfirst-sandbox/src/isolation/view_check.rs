@@ -156,7 +156,7 @@ impl Drop for TestFolder {
                 let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
             }
         }
-        // What cannot be removed is empty and does no harm.
+        // A folder that cannot be removed is empty and does no harm.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -44,13 +44,13 @@ pub struct RememberedDecision {
     pub hits: u64,
 }
 
-/// What a decision covers that an answer added for one of several tools.
+/// The pattern of a decision that an answer added for one of several tools.
 const ANY_ARGUMENTS: &str = "any arguments";
 
 /// Returns the decisions that an answer adds: one for the request, and one for each further tool of its pattern.
 ///
-/// There are none if the decision says that it is not to be remembered, or if it names a pattern that the request does
-/// not offer or that does not cover the request. Their ids are not set.
+/// There are none if the decision says that it is not to be remembered. There are none either if it names a pattern that
+/// the request does not offer or that does not cover the request. Their ids are not set.
 pub(crate) fn entries_of(
     request: &ApprovalRequest,
     decision: &ApprovalDecision,

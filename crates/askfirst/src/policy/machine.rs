@@ -1,4 +1,4 @@
-//! What the machine can do for a policy: whether a sandbox works, and whether calls can run on a view.
+//! The abilities of the machine that a policy needs: whether a sandbox works, and whether calls can run on a view.
 
 use std::sync::Arc;
 

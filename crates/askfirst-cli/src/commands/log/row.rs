@@ -42,7 +42,7 @@ pub struct LoggedDecision {
     pub approved: bool,
     /// The origin of the decision, in words.
     pub cause: String,
-    /// Who or what decided, in at most eight characters.
+    /// The source of the decision, in at most eight characters.
     pub by: &'static str,
     /// The reason of a refusal, with the note of the person.
     pub why: String,

@@ -9,7 +9,7 @@ fn section(manifest: &str, name: &str) -> String {
     rest.split("\n[").next().unwrap().to_owned()
 }
 
-/// People who build askfirst themselves wait for it. What is shipped and measured is optimized.
+/// People who build askfirst themselves wait for it. The shipped and measured builds are optimized.
 #[test]
 fn release_builds_quickly_and_dist_is_optimized() {
     let release = section("Cargo.toml", "profile.release");

@@ -89,8 +89,8 @@ pub(super) fn shown(wish: &ShellArguments, judged: &Judged, base: &Path) -> Show
     }
 }
 
-/// A command that would be rehearsed on its own runs for real if a person approves the whole line, so the person must
-/// see it like one that asks.
+/// Returns the word for one command of a line. A command that would be rehearsed on its own runs for real if a person
+/// approves the whole line. So the person sees it like one that asks.
 fn word(approval: Approval) -> &'static str {
     match Verdict::from(approval) {
         Verdict::Rehearse => Verdict::Ask.as_str(),

@@ -1,4 +1,4 @@
-//! What a script tries to change on its view, and what becomes of it.
+//! Tests the changes that a script tries to make on its view.
 
 use super::*;
 

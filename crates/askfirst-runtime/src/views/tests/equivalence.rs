@@ -197,7 +197,7 @@ const COMMANDS: &[&str] = &[
 
 const IDENTITY: &str = "GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000'";
 
-/// What git says, in place of its own files, whose content depends on the time.
+/// Returns git's report. It stands for git's own files, whose content depends on the time.
 fn git_state(project: &Project) -> String {
     let script = "git ls-files -s; git status --porcelain; git log --all --format='%H %D'; git stash list; \
                   git fsck 2>&1";

@@ -223,7 +223,7 @@ pub(super) fn bubblewrap_sandbox() -> Option<Sandbox> {
     Some(Sandbox { backend: Backend::Bubblewrap, bubblewrap: Some(path), ..sandbox() })
 }
 
-/// What a program in the sandbox writes to.
+/// The root that a program in the sandbox writes to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     Itself,
