@@ -23,7 +23,8 @@ pub enum Unknown {
     Blocked,
     /// The tool is elsewhere, so the policy alone decides.
     Silent,
-    /// Block the call, unless the policy names the tool or the name is that of a gateway tool.
+    /// Block the call, unless the policy names the tool or the name is that of a gateway tool. Such a tool is in another
+    /// program, so a call here is judged and then fails.
     Unnamed,
 }
 
@@ -82,10 +83,17 @@ fn make_ready(call: &mut ApprovalContext, toolset: &dyn Toolset, policy: &Policy
     }
 }
 
-/// Checks whether the tool can take the arguments of a call. A check that panics does not count.
-pub(crate) fn check_args(call: &ApprovalContext, toolset: &dyn Toolset) -> Result<(), String> {
+/// Checks whether a tool can take the call. A check of the arguments that panics does not count.
+pub(crate) fn check_args(
+    call: &ApprovalContext,
+    toolset: &dyn Toolset,
+    unknown: Unknown,
+) -> Result<(), ToolError> {
+    if unknown == Unknown::Unnamed && call.definition.is_none() {
+        return Err(ToolError::Unknown(short(&call.tool_name)));
+    }
     let checked = catch_unwind(AssertUnwindSafe(|| toolset.check_args(call)));
-    checked.unwrap_or(Ok(())).map_err(|mismatch| short(&mismatch.to_string()))
+    checked.unwrap_or(Ok(())).map_err(|mismatch| ToolError::BadArgs(short(&mismatch.to_string())))
 }
 
 /// Fails if the tool's definition changed after the call was judged: it may no longer be the tool that was shown.

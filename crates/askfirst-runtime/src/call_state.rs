@@ -10,7 +10,8 @@ use askfirst::toolset::PersonInput;
 use askfirst::withheld::WithheldValues;
 use askfirst::{
     Approval, ApprovalContext, ApprovalDecision, ApprovalRequest, Args, Because, Cause, Digest,
-    EffectsJudgement, EffectsVerdict, Fact, Judgement, Permit, Policy, Refusal, Timestamp, Verdict,
+    EffectsJudgement, EffectsVerdict, Fact, Judgement, Permit, Policy, Refusal, Timestamp, ToolError,
+    Verdict,
 };
 use askfirst_display::redact::{Mark, Redactor};
 use serde_json::{Map, Value};
@@ -20,8 +21,8 @@ pub(crate) enum Ruling {
     Allow(Permit),
     Ask(Box<ApprovalRequest>),
     Deny(Refusal),
-    /// The verdict is to ask, but the tool cannot take the arguments.
-    Reject(String),
+    /// The verdict is to ask, but no tool can take the call.
+    Reject(ToolError),
 }
 
 /// The step after the decision about a call.
@@ -32,8 +33,8 @@ pub(crate) enum NextStep {
     JudgeEdited(Args),
     /// Refuse the call.
     Refuse(Refusal),
-    /// The tool cannot take the arguments, for this reason: fail the call.
-    Reject(String),
+    /// No tool can take the call: fail it.
+    Reject(ToolError),
 }
 
 /// Which entries about a call are in the audit log.
@@ -183,8 +184,8 @@ impl PendingCall {
         Some(std::mem::replace(&mut **request, kept))
     }
 
-    /// Fails the call instead of asking, because the tool cannot take its arguments.
-    pub(crate) fn reject(&mut self, why: String) {
+    /// Fails the call instead of asking, because no tool can take it.
+    pub(crate) fn reject(&mut self, why: ToolError) {
         if let Some(Ruling::Ask(request)) = self.ruling.replace(Ruling::Reject(why)) {
             self.request = Some(*request);
         }

@@ -8,6 +8,7 @@ use askfirst::ApprovalContext;
 use askfirst_config::Places;
 use askfirst_display::Choice;
 use askfirst_runtime::Session;
+use askfirst_runtime::assess::Unknown;
 use askfirst_runtime::pipeline::next_call_id;
 use askfirst_runtime::tools::catalog::redactor;
 
@@ -28,7 +29,7 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     let args = parse_args(args)?;
     let config = read_config(common)?;
     let live = Arc::new(LiveRows::new(Audience::Program, Arc::new(redactor(&config)?)));
-    let builder = Session::builder(config).observe(Arc::clone(&live) as _);
+    let builder = Session::builder(config).unknown(Unknown::Unnamed).observe(Arc::clone(&live) as _);
     let session = open(&CALL, builder, common, mode, &Places::from_env().state, |_, terminal| terminal)?;
     let call = ApprovalContext { id: next_call_id(), ..ApprovalContext::new(tool, args) };
     let call = Arc::new(call);

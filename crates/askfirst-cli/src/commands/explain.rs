@@ -1,8 +1,7 @@
 //! `explain`: prints every rule that was checked and the one that decided; for a command line, every program.
 
-use askfirst::assess::View;
 use askfirst::explain::{Explanation, RuleLayer, RuleOutcome, explain as explain_call};
-use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset};
+use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset, Verdict};
 use askfirst_display::escape::{escaped, width};
 use askfirst_display::redact::Mark;
 use askfirst_runtime::assess::Decided;
@@ -59,12 +58,11 @@ pub fn explain(common: &Common, tool: Option<&str>, args: &str, words: &[String]
             for fact in &assessment.facts {
                 out(&format!("  {:<9}{}", fact.label, fact.text));
             }
-            let is_blocked = matches!(assessment.view, View::Blocked(_));
-            if !is_blocked && explanation.looked_at.is_empty() && catalog.toolset.definition(tool).is_none() {
+            if explanation.verdict != Verdict::Deny && catalog.toolset.definition(tool).is_none() {
                 wrapped(
                     "  note     ",
-                    "this config offers no tool of that name, so `call` and `run` refuse it; the verdict is \
-                     for a tool of another program",
+                    "this config offers no tool of that name: the verdict is for a tool of another program, \
+                     and `call` and `run` cannot run it",
                 );
             }
         }

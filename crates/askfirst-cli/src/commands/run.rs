@@ -15,6 +15,7 @@ use askfirst::{ApprovalContext, Outcome};
 use askfirst_config::Places;
 use askfirst_display::redact::{Mark, Redactor};
 use askfirst_runtime::Session;
+use askfirst_runtime::assess::Unknown;
 use askfirst_runtime::pipeline::next_call_id;
 use askfirst_runtime::tools::catalog::redactor;
 use serde_json::{Value, json};
@@ -64,7 +65,7 @@ pub fn run(common: &Common, mode: ModeFlags, file: &Path) -> anyhow::Result<Exit
     let redactor = Arc::new(redactor(&config)?);
     let audience = if common.json { Audience::Program } else { Audience::Person };
     let live = Arc::new(LiveRows::new(audience, Arc::clone(&redactor)));
-    let builder = Session::builder(config).observe(Arc::clone(&live) as _);
+    let builder = Session::builder(config).unknown(Unknown::Unnamed).observe(Arc::clone(&live) as _);
     let state = Places::from_env().state;
     let session =
         open(&FrontEnd { name: "run", withheld: &[] }, builder, common, mode, &state, |_, terminal| {

@@ -193,3 +193,27 @@ fn words_of_a_command_line_are_quoted_for_the_shell() {
     let output = std::process::Command::new("bash").args(["-c", &line(&words)]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), words[2..].join("\n") + "\n");
 }
+
+#[test]
+fn tool_of_another_program_is_judged_by_call_as_by_decide() {
+    let config = "version: 1\ntools: { yes: { approval: none }, ask: { approval: required }, no: { approval: deny } }\n";
+    let place = Place::new(config);
+    let calls = ["yes", "ask", "no", "mcp__s__t", "unnamed"];
+    let input: String = calls.iter().map(|tool| format!("{{\"tool\":\"{tool}\"}}\n")).collect();
+    let (_, printed, _) = place.feed(&["decide", "--config", "c.yaml"], input.as_bytes());
+    let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let verdicts: Vec<&str> = lines.iter().map(|line| line["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["allow", "ask", "deny", "ask", "deny"]);
+    for (tool, line) in calls.into_iter().zip(&lines) {
+        let (code, _, complaint) = place.run(&["call", tool, "--config", "c.yaml"]);
+        if line["verdict"] == "deny" {
+            let reason = line["because"][0]["text"].as_str().unwrap();
+            assert!(code == 3 && complaint.contains(reason), "{complaint}");
+        } else {
+            let told = format!("there is no tool `{tool}`");
+            assert!(code == 1 && complaint.contains(&told) && !complaint.contains("refused"), "{complaint}");
+        }
+        let (_, explained, _) = place.run(&["explain", tool, "--config", "c.yaml"]);
+        assert!(explained.contains(line["verdict"].as_str().unwrap()), "{explained}");
+    }
+}

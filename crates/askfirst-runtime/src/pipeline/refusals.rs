@@ -1,4 +1,4 @@
-//! Calls that do not run: those that were refused, and those whose tool cannot take their arguments.
+//! Calls that do not run: those that were refused, and those that no tool can take.
 
 use askfirst::{Approval, Cause, Mode, Outcome, Refusal, ToolError};
 use askfirst_config::OnDenial;
@@ -33,7 +33,7 @@ impl Pipeline {
         self.on_denial == OnDenial::Stop && cause == Cause::Person
     }
 
-    /// Checks the arguments of a call before a person is asked about it. If its tool cannot take them, the call fails.
+    /// Checks a call before a person is asked about it. If no tool can take it, the call fails.
     ///
     /// Arguments that a person edited are left to the tool, so that the agent is not told to correct them.
     pub(super) fn check_args(&self, call: &mut PendingCall) {
@@ -41,19 +41,19 @@ impl Pipeline {
         let asks_person = self.controller.mode() == Mode::Interactive || request.approval == Approval::Human;
         if asks_person
             && call.edited_from.is_none()
-            && let Err(why) = assess::check_args(&call.call, &*self.toolset)
+            && let Err(why) = assess::check_args(&call.call, &*self.toolset, self.unknown)
         {
             call.reject(why);
         }
     }
 
-    /// Fails a call whose tool cannot take its arguments.
-    pub(super) fn reject(&self, call: &mut PendingCall, why: String) -> Outcome {
-        let refusal = call.refusal(Cause::Policy, &format!("invalid arguments: {why}"));
+    /// Fails a call that no tool can take.
+    pub(super) fn reject(&self, call: &mut PendingCall, why: ToolError) -> Outcome {
+        let refusal = call.refusal(Cause::Policy, &why.to_string());
         let refusal = self.recording().refused(call, refusal);
         if refusal.cause == Cause::RecordFailed {
             return Outcome::Denied(refusal);
         }
-        Outcome::Failed(ToolError::BadArgs(why))
+        Outcome::Failed(why)
     }
 }
