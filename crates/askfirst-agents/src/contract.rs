@@ -5,8 +5,14 @@
 //! - A denial is never written as silence.
 
 mod claude;
+mod codex;
+mod copilot;
+mod cursor;
 mod fields;
+mod gemini;
+mod opencode;
 
+use askfirst::Args;
 use askfirst::json::{self, JsonFault};
 use serde_json::Value;
 
@@ -51,6 +57,9 @@ pub enum ContractError {
         /// The fault of its value.
         fault: &'static str,
     },
+    /// The event has a version that askfirst does not know.
+    #[error("unknown version of the event; hint: run `askfirst hook install {0}` again")]
+    UnknownVersion(Agent),
     /// The event has a name that askfirst does not know.
     #[error("unknown event `{}`", .0.escape_debug())]
     UnknownEvent(String),
@@ -64,36 +73,64 @@ pub fn read(agent: Agent, bytes: &[u8]) -> Result<HookEvent, ContractError> {
     if bytes.len() > MAX_EVENT {
         return Err(ContractError::TooLarge);
     }
-    let event = json::parse_object(bytes)?;
-    if event.iter().any(|(key, value)| has_control(key) || has_control_in_key(value)) {
-        return Err(ContractError::ControlInKey);
-    }
-    let fields = Fields(event);
+    let fields = Fields(parse(bytes)?);
     match agent {
-        Agent::Claude => claude::read(fields),
+        Agent::Claude | Agent::Qwen => claude::read(agent, fields),
+        Agent::Codex => codex::read(fields),
+        Agent::Gemini => gemini::read(fields),
+        Agent::Copilot => copilot::read(fields),
+        Agent::Opencode => opencode::read(fields),
+        Agent::Cursor => cursor::read(fields),
     }
 }
 
 /// Writes the answer to an event in the form that its agent obeys.
 #[must_use]
 pub fn write(event: &HookEvent, answer: Answer) -> Reply {
+    let answer = expressible(event, answer);
     if !event.moment.decides() {
         return match answer {
             Answer::Allow { .. } | Answer::Nothing => Reply::silent(),
-            Answer::Ask { reason } | Answer::Deny { reason } => refusal(event.agent, &reason),
+            Answer::Ask { reason } | Answer::Deny { reason } => refusal(&reason),
         };
     }
     match event.agent {
-        Agent::Claude => claude::write(event, answer),
+        Agent::Claude | Agent::Qwen => claude::write(event.moment, answer),
+        Agent::Codex => codex::write(event.moment, answer),
+        Agent::Gemini => gemini::write(&event.input, answer),
+        Agent::Copilot => copilot::write(event.moment, answer),
+        Agent::Opencode => opencode::write(answer),
+        Agent::Cursor => cursor::write(event.moment, answer),
     }
 }
 
-/// Denies a call whose event cannot be read, in a form that the agent obeys for every kind of event.
-#[must_use]
-pub fn refusal(agent: Agent, reason: &str) -> Reply {
-    match agent {
-        Agent::Claude => Reply::blocked(reason),
+/// Returns the answer itself, or a denial if the agent cannot express it.
+fn expressible(event: &HookEvent, answer: Answer) -> Answer {
+    let facts = event.agent.facts();
+    match answer {
+        Answer::Ask { reason } if !facts.can_ask.contains(&event.moment) => Answer::Deny {
+            reason: format!("needs approval, but {} cannot ask about it: {reason}", facts.title),
+        },
+        Answer::Allow { input: Some(_), .. } if !facts.can_rewrite_input.contains(&event.moment) => {
+            Answer::Deny { reason: format!("{} cannot run this call in another way", facts.title) }
+        }
+        Answer::Allow { .. } | Answer::Ask { .. } | Answer::Deny { .. } | Answer::Nothing => answer,
     }
+}
+
+/// Denies a call whose event cannot be read. Exit code 2 with a reason blocks in every agent, at every moment.
+#[must_use]
+pub fn refusal(reason: &str) -> Reply {
+    Reply::blocked(reason)
+}
+
+/// Parses one JSON object without control characters in its keys.
+fn parse(bytes: &[u8]) -> Result<Args, ContractError> {
+    let map = json::parse_object(bytes)?;
+    if map.iter().any(|(key, value)| has_control(key) || has_control_in_key(value)) {
+        return Err(ContractError::ControlInKey);
+    }
+    Ok(map)
 }
 
 fn has_control(key: &str) -> bool {

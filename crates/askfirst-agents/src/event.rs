@@ -10,6 +10,12 @@ use crate::agent::Agent;
 pub enum Moment {
     /// Before any call runs.
     BeforeCall,
+    /// Before a shell command runs.
+    BeforeShell,
+    /// Before a call of an MCP tool runs.
+    BeforeMcp,
+    /// Before the agent reads a file.
+    BeforeRead,
     /// The agent is about to ask the person about a call.
     PermissionRequest,
     /// After a call has ended.
@@ -23,7 +29,11 @@ impl Moment {
     #[must_use]
     pub fn decides(self) -> bool {
         match self {
-            Self::BeforeCall | Self::PermissionRequest => true,
+            Self::BeforeCall
+            | Self::BeforeShell
+            | Self::BeforeMcp
+            | Self::BeforeRead
+            | Self::PermissionRequest => true,
             Self::AfterCall | Self::SessionEnd => false,
         }
     }
@@ -36,6 +46,15 @@ pub struct Caller {
     pub id: String,
     /// The kind of the sub-agent, as its agent names it.
     pub kind: Option<String>,
+}
+
+/// A tool of an MCP server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The name of the server in the agent's config.
+    pub server: String,
+    /// The name that the server gives the tool.
+    pub tool: String,
 }
 
 /// An event of an agent's session.
@@ -59,6 +78,8 @@ pub struct HookEvent {
     pub input: Args,
     /// The sub-agent that made the call, unless the main agent made it.
     pub caller: Option<Caller>,
+    /// The MCP tool of the call, if the event names its server outside of the tool's name.
+    pub mcp: Option<McpTool>,
     /// The output of the tool, after a call.
     pub output: Option<Value>,
 }

@@ -1,9 +1,12 @@
 //! The hook contracts of coding agents.
 //!
-//! A coding agent starts a hook before each tool call, writes an event to it, and obeys its answer. [`read`] turns the
-//! bytes of an event into a [`HookEvent`], [`write`] turns an [`Answer`] into the [`Reply`] that this agent really obeys,
-//! and [`refusal`] denies a call whose event cannot be read. Most agents run a call if their hook fails, so every
-//! function here is total: it returns an answer for any input.
+//! A coding agent starts a hook before each tool call, writes an event to it, and obeys its answer.
+//!
+//! - [`read`] turns the bytes of an event into a [`HookEvent`].
+//! - [`write`] turns an [`Answer`] into the [`Reply`] that this agent really obeys.
+//! - [`refusal`] denies a call whose event cannot be read.
+//!
+//! Most agents run a call if their hook fails, so these functions answer any input.
 //!
 //! This crate opens no file, reads neither the clock nor the environment, and does not decide about calls.
 
@@ -15,4 +18,4 @@ pub mod event;
 pub use agent::{Agent, AgentFacts, UnknownAgent};
 pub use answer::{Answer, Reply};
 pub use contract::{ContractError, read, refusal, write};
-pub use event::{Caller, HookEvent, Moment};
+pub use event::{Caller, HookEvent, McpTool, Moment};

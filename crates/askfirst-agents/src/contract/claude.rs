@@ -1,4 +1,4 @@
-//! The contract of Claude Code.
+//! The contract of Claude Code, which Qwen Code shares. A hook of Qwen Code cannot change the input of a call.
 //!
 //! An `allow` skips its prompt, but neither its deny rules nor its ask rules. Exit code 2 blocks, with the reason on
 //! standard error. Every other failure lets the call run, unless the hook has `onFailure: block`.
@@ -18,15 +18,12 @@ const MOMENTS: [(&str, Moment); 4] = [
     ("SessionEnd", Moment::SessionEnd),
 ];
 
-pub(super) fn read(fields: Fields) -> Result<HookEvent, ContractError> {
-    fields.event(Agent::Claude, &MOMENTS)
+pub(super) fn read(agent: Agent, fields: Fields) -> Result<HookEvent, ContractError> {
+    fields.event(agent, &MOMENTS)
 }
 
-pub(super) fn write(event: &HookEvent, answer: Answer) -> Reply {
-    match event.moment {
-        Moment::PermissionRequest => permission(answer),
-        Moment::BeforeCall | Moment::AfterCall | Moment::SessionEnd => before_call(answer),
-    }
+pub(super) fn write(moment: Moment, answer: Answer) -> Reply {
+    if moment == Moment::PermissionRequest { permission(answer) } else { before_call(answer) }
 }
 
 fn before_call(answer: Answer) -> Reply {

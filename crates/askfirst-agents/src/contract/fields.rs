@@ -53,6 +53,8 @@ impl Fields {
     pub(super) fn object(&mut self, field: &'static str) -> Result<Args, ContractError> {
         match self.0.remove(field) {
             None => Err(ContractError::Missing(field)),
+            // A tool without arguments.
+            Some(Value::Null) => Ok(Args::new()),
             Some(Value::Object(map)) => Ok(map),
             Some(other) => Err(wrong_type(field, "an object", &other)),
         }
@@ -67,17 +69,13 @@ impl Fields {
         let name = self.name("hook_event_name")?;
         let moment = moments.iter().find(|(known, _)| *known == name);
         let moment = moment.map(|(_, moment)| *moment).ok_or(ContractError::UnknownEvent(name))?;
-        let (tool, input) = match moment {
-            Moment::SessionEnd => (String::new(), Args::new()),
-            Moment::BeforeCall | Moment::PermissionRequest | Moment::AfterCall => {
-                (self.name("tool_name")?, self.object("tool_input")?)
-            }
+        let (tool, input) = if moment == Moment::SessionEnd {
+            (String::new(), Args::new())
+        } else {
+            (self.name("tool_name")?, self.object("tool_input")?)
         };
         let kind = self.optional_name("agent_type")?;
-        let output = match moment {
-            Moment::AfterCall => self.0.remove("tool_response"),
-            Moment::BeforeCall | Moment::PermissionRequest | Moment::SessionEnd => None,
-        };
+        let output = self.0.remove("tool_response").filter(|_| moment == Moment::AfterCall);
         Ok(HookEvent {
             agent,
             moment,
@@ -87,15 +85,16 @@ impl Fields {
             tool,
             input,
             caller: self.optional_name("agent_id")?.map(|id| Caller { id, kind }),
+            mcp: None,
             output,
         })
     }
 }
 
-fn invalid(field: &'static str, fault: &'static str) -> ContractError {
+pub(super) fn invalid(field: &'static str, fault: &'static str) -> ContractError {
     ContractError::Invalid { field, fault }
 }
 
-fn wrong_type(field: &'static str, expected: &'static str, found: &Value) -> ContractError {
+pub(super) fn wrong_type(field: &'static str, expected: &'static str, found: &Value) -> ContractError {
     ContractError::WrongType { field, expected, found: kind(found) }
 }

@@ -9,7 +9,7 @@ pub fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(folder().join(name).with_extension("json")).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// An event of an agent, such as `claude/2.1.325/before_bash`.
+/// An event of an agent, by the name of its file, such as `claude/2.1.325/before_bash`.
 pub fn event(name: &str) -> HookEvent {
     let agent = name.split('/').next().unwrap().parse().unwrap();
     read(agent, &bytes(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -39,6 +39,9 @@ fn moment(name: &str) -> Moment {
     let (start, _) = name.rsplit('/').next().unwrap().split_once('_').unwrap();
     match start {
         "before" => Moment::BeforeCall,
+        "shell" => Moment::BeforeShell,
+        "mcp" => Moment::BeforeMcp,
+        "read" => Moment::BeforeRead,
         "permission" => Moment::PermissionRequest,
         "after" => Moment::AfterCall,
         "session" => Moment::SessionEnd,
@@ -60,7 +63,7 @@ fn every_fixture_is_read_with_its_moment_and_session() {
 #[test]
 fn every_agent_has_fixtures_of_the_version_in_its_facts() {
     for agent in Agent::ALL {
-        let folder = format!("{agent}/{}/", agent.facts().versions);
+        let folder = format!("{agent}/{}/", agent.facts().version);
         assert!(all().iter().any(|name| name.starts_with(&folder)), "{folder}");
     }
 }

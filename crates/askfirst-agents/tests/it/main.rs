@@ -10,5 +10,6 @@
 
 mod claude;
 mod fixtures;
+mod forms;
 mod hostile;
 mod obeys;
