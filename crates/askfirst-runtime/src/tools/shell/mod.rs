@@ -102,7 +102,7 @@ impl ShellToolset {
             roots,
             sandbox,
             targets: CallTargets::default(),
-            scripts: Scripts::default(),
+            scripts: Scripts::new(Box::new(scripts::read_script)),
             runner: Runner::new(shell, launcher),
             definitions: wish::definitions(),
         })))

@@ -15,11 +15,24 @@ const MAX_KEPT: usize = 8;
 /// The scripts of calls that were assessed and did not run yet, the oldest first.
 ///
 /// A script is found by everything that it was read from, compared letter by letter, so no call gets another's script.
-#[derive(Default)]
 pub(super) struct Scripts {
+    reader: ScriptReader,
     kept: Mutex<VecDeque<CachedScript>>,
-    #[cfg(test)]
-    pub(super) readings: std::sync::atomic::AtomicUsize,
+}
+
+/// Reads the command of a call. The path is the folder that the call's own folder begins in.
+pub(super) type ScriptReader = Box<dyn Fn(&ShellArguments, &Path, &Disk) -> Script + Send + Sync>;
+
+/// The reader that parses the command.
+pub(super) fn read_script(wish: &ShellArguments, base: &Path, disk: &Disk) -> Script {
+    let folder = match wish.folder.as_os_str().is_empty() {
+        true => base.to_owned(),
+        false => base.join(&wish.folder),
+    };
+    match &wish.what {
+        CommandForm::Line => Script::of_line(&wish.text, &folder, disk),
+        CommandForm::Words(words) => Script::of_words(words, &wish.text, &folder, disk),
+    }
 }
 
 struct CachedScript {
@@ -35,18 +48,13 @@ impl CachedScript {
 }
 
 impl Scripts {
+    pub(super) fn new(reader: ScriptReader) -> Self {
+        Self { reader, kept: Mutex::default() }
+    }
+
     /// Reads the command of a call. `base` is the folder that the call's own folder begins in.
     pub(super) fn read(&self, wish: &ShellArguments, base: &Path, disk: &Disk) -> Arc<Script> {
-        #[cfg(test)]
-        self.readings.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let folder = match wish.folder.as_os_str().is_empty() {
-            true => base.to_owned(),
-            false => base.join(&wish.folder),
-        };
-        Arc::new(match &wish.what {
-            CommandForm::Line => Script::of_line(&wish.text, &folder, disk),
-            CommandForm::Words(words) => Script::of_words(words, &wish.text, &folder, disk),
-        })
+        Arc::new((self.reader)(wish, base, disk))
     }
 
     /// Keeps the script of a call until the call runs, instead of an older one of the same command.
