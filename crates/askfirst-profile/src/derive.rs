@@ -228,14 +228,16 @@ impl<'a> Layers<'a> {
         let speaking: Vec<&PathConfig> = std::iter::once(own).chain(floors).collect();
         let free = |approval: Approval| match access {
             Access::WithoutAsking | Access::Rehearsal => approval == Approval::None,
-            Access::Standing => approval < Approval::Human,
+            Access::Standing | Access::Remembered => approval < Approval::Human,
             Access::Approved => approval != Approval::Deny,
         };
         let read = speaking.iter().all(|path| free(path.approval.read));
         // On a view, a write changes nothing yet. The effects are decided about later.
         let write_is_free = |approval: Approval| match access {
             Access::Rehearsal => approval != Approval::Deny,
-            Access::WithoutAsking | Access::Standing | Access::Approved => free(approval),
+            Access::WithoutAsking | Access::Standing | Access::Remembered | Access::Approved => {
+                free(approval)
+            }
         };
         let write =
             speaking.iter().all(|path| path.mode == PathMode::Rw && write_is_free(path.approval.write));

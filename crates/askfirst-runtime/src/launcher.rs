@@ -383,8 +383,11 @@ impl SandboxLauncher {
             Ok(sandbox) => sandbox,
             Err(why) => {
                 return match (missing_sandbox(&self.config), launch.access) {
-                    (MissingSandbox::Accept, Access::WithoutAsking | Access::Standing | Access::Approved)
-                    | (MissingSandbox::Ask, Access::Standing | Access::Approved) => {
+                    (
+                        MissingSandbox::Accept,
+                        Access::WithoutAsking | Access::Standing | Access::Remembered | Access::Approved,
+                    )
+                    | (MissingSandbox::Ask, Access::Standing | Access::Remembered | Access::Approved) => {
                         launch_plain(&self.running, spec, listener)
                     }
                     (MissingSandbox::Ask, Access::WithoutAsking | Access::Rehearsal) => {

@@ -201,7 +201,8 @@ fn facts(run: &SandboxRun) -> Vec<RunFact> {
 /// Whether a call at this access gets its effects judged as a rehearsal, or was approved itself.
 pub(crate) fn basis(access: Access) -> RunBasis {
     match access {
-        Access::Rehearsal => RunBasis::Rehearsal,
+        // The command is the one that was approved, but a script that it runs may be another: its changes decide.
+        Access::Rehearsal | Access::Remembered => RunBasis::Rehearsal,
         Access::WithoutAsking | Access::Standing | Access::Approved => RunBasis::Approval,
     }
 }

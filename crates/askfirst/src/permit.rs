@@ -252,7 +252,8 @@ impl RecordedPermit {
         }
         match self.0.cause {
             Cause::Person => Access::Approved,
-            Cause::Memory | Cause::Mode => Access::Standing,
+            Cause::Memory => Access::Remembered,
+            Cause::Mode => Access::Standing,
             Cause::Policy
             | Cause::TimeOut
             | Cause::NoOneToAsk

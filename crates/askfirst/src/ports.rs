@@ -130,8 +130,10 @@ pub enum Access {
     WithoutAsking,
     /// The call runs on a view: the process reads what needs no approval, and its writes are held back.
     Rehearsal,
-    /// The mode or a remembered decision approved the call: the process gets all access except `human`.
+    /// The mode approved the call: the process gets all access except `human`.
     Standing,
+    /// A remembered decision approved the call: it gets the access of `Standing`, but its changes are decided again.
+    Remembered,
     /// A person approved the call: the process gets all access that the config can grant.
     Approved,
 }

@@ -85,3 +85,47 @@ fn refused_undo_names_the_edited_file() {
     assert!(code != 0 && err.contains("`b`"), "{out}{err}");
     assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "edited\n");
 }
+
+const TOOLS: &str = "
+  remove: { command: [rm, -rf, work/src], approval: none }
+  rewrite: { command: [cp, work/b, work/Makefile], approval: none }
+";
+
+fn place_with_tools() -> Place {
+    let place = Place::new(&format!("{CONFIG}tools:{TOOLS}"));
+    fs::create_dir_all(place.path().join("work/src")).unwrap();
+    fs::write(place.path().join("work/src/a"), "a\n").unwrap();
+    fs::write(place.path().join("work/b"), "b\n").unwrap();
+    place
+}
+
+#[test]
+fn changes_of_a_command_tool_can_be_undone() {
+    let place = place_with_tools();
+    let (code, out, err) = place.run(&["call", "--config", "c.yaml", "--strict", "remove"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!place.path().join("work/src").exists());
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/src/a")).unwrap(), "a\n");
+}
+
+// invariant: 11
+#[test]
+fn command_tool_cannot_change_a_shown_file_unasked() {
+    let place = place_with_tools();
+    let (code, out, err) = place.run(&["call", "--config", "c.yaml", "--strict", "rewrite"]);
+    assert_eq!(code, 3, "{out}{err}");
+    assert!(!place.path().join("work/Makefile").exists());
+}
+
+#[test]
+fn undo_lists_and_shows_each_change() {
+    let place = place();
+    let id = the_commit(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml", "--list"]);
+    assert!(code == 0 && out.contains(&id) && out.contains("echo new > b"), "{out}{err}");
+    let (code, out, err) = place.run(&["undo", "--config", "c.yaml", "--show", &id]);
+    assert!(code == 0 && out.contains("changed  b"), "{out}{err}");
+    assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "new\n");
+}

@@ -154,7 +154,9 @@ fn view(tools: &FileTools, tool: &str, path: &Path) -> View {
 fn allows(view: &View, access: Access) -> bool {
     match (view, access) {
         (View::Harmless, _) | (View::NeedsApproval(_), Access::Approved) => true,
-        (View::NeedsApproval(request), Access::Standing) => request.approval < Approval::Human,
+        (View::NeedsApproval(request), Access::Standing | Access::Remembered) => {
+            request.approval < Approval::Human
+        }
         (View::NeedsApproval(_), Access::WithoutAsking | Access::Rehearsal)
         | (View::Blocked(_) | View::Silent, _) => false,
     }
@@ -170,7 +172,7 @@ proptest! {
         let mut config = Config::alone(main.settings(&base), &base);
         config.floors = floors.iter().map(|floor| floor.settings(&base)).collect();
         let tools = FileTools::new(&config).unwrap();
-        for access in [Access::WithoutAsking, Access::Standing, Access::Approved] {
+        for access in [Access::WithoutAsking, Access::Standing, Access::Remembered, Access::Approved] {
             let plain = derive(&config, access).profile;
             for path in FILES.map(|file| base.join(file)) {
                 let (read, write) = (view(&tools, "read_file", &path), view(&tools, "write_file", &path));

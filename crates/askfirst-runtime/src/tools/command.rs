@@ -16,8 +16,8 @@ use askfirst::{
 use askfirst_config::{ArgKind, ArgSpec, CommandTool, Limits};
 use serde_json::Value;
 
-use crate::blocking::offload;
-use crate::tools::finished::{quoted, result_of};
+use crate::tools::finished::quoted;
+use crate::tools::shell::run_to_end;
 
 /// The command tools of a config.
 pub struct CommandToolset {
@@ -74,15 +74,10 @@ impl Toolset for CommandToolset {
         let launcher = Arc::clone(&self.launcher);
         Box::pin(async move {
             let launch = launch?;
-            let launched = offload(invocation.thread, move || launcher.launch(&launch)).await;
-            match launched {
-                Some(Ok(finished)) => {
-                    invocation.report_sandbox(finished.walled.clone());
-                    result_of(&finished)
-                }
-                Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
-                None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
-            }
+            let argv: Vec<String> =
+                launch.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let line = quoted(&argv);
+            run_to_end(launcher, launch, &line, &invocation).await
         })
     }
 

@@ -27,6 +27,7 @@ pub use askfirst_shell::{Masked, SandboxView};
 use serde_json::Value;
 
 use run::Runner;
+pub(crate) use run::run_to_end;
 use scripts::Scripts;
 use wish::{ShellArguments, Wait};
 
@@ -207,7 +208,8 @@ impl Toolset for ShellToolset {
                 None => inner.targets.check(&invocation.call, &now)?,
             }
             // The person saw that the command uses the network, or the mode or an earlier answer stands for one.
-            let was_asked = matches!(invocation.access, Access::Standing | Access::Approved);
+            let was_asked =
+                matches!(invocation.access, Access::Standing | Access::Remembered | Access::Approved);
             let gets_network = match network {
                 Some(NetworkAccess::None) => true,
                 Some(NetworkAccess::Required) => was_asked,

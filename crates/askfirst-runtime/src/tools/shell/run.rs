@@ -91,17 +91,7 @@ impl Runner {
                 let id = self.jobs.start(launcher, launch, invocation)?;
                 Ok(json!({"id": id, "state": "running"}))
             }
-            Wait::ForEnd if launch.access == Access::Rehearsal || launcher.view_obstacle().is_none() => {
-                on_view(&launcher, launch, &wish.text, &invocation).await
-            }
-            Wait::ForEnd => match offload(invocation.thread, move || launcher.launch(&launch)).await {
-                Some(Ok(finished)) => {
-                    invocation.report_sandbox(finished.walled.clone());
-                    result_of(&finished)
-                }
-                Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
-                None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
-            },
+            Wait::ForEnd => run_to_end(launcher, launch, &wish.text, &invocation).await,
         }
     }
 
@@ -129,6 +119,26 @@ impl Runner {
 
 /// How often a command runs because a person allowed more access, or because its files changed during the question.
 const MAX_RUNS: usize = 4;
+
+/// Runs a command to its end: on a view if that is possible, else on the real files.
+pub(crate) async fn run_to_end(
+    launcher: Arc<dyn Launcher>,
+    launch: Launch,
+    command: &str,
+    invocation: &Invocation,
+) -> Result<Value, ToolError> {
+    if launch.access == Access::Rehearsal || launcher.view_obstacle().is_none() {
+        return on_view(&launcher, launch, command, invocation).await;
+    }
+    match offload(invocation.thread, move || launcher.launch(&launch)).await {
+        Some(Ok(finished)) => {
+            invocation.report_sandbox(finished.walled.clone());
+            result_of(&finished)
+        }
+        Some(Err(e)) => Err(ToolError::Failed(e.to_string())),
+        None => Err(ToolError::Failed("cannot start a thread for this call".to_owned())),
+    }
+}
 
 /// Runs a command on a view, and makes its changes if the decision about them allows it.
 async fn on_view(

@@ -185,3 +185,27 @@ fn broken_or_edited_answer_makes_no_changes() {
         assert_eq!(project.tree(), before);
     }
 }
+
+// invariant: 11
+#[test]
+fn remembered_command_is_asked_about_its_other_changes() {
+    needs_views!("remembered_command_is_asked_about_its_other_changes");
+    let project = Project::with(ASKS, "", "").answering(|project, _| match project.asked().len() {
+        1 => ApprovalDecision::yes(Cause::Person).remembered(ApprovalScope::Session),
+        _ => ApprovalDecision::no(Cause::Person),
+    });
+    let config = fs::read_to_string(project.base().join("askfirst.yaml")).unwrap();
+    let asks = config.replace("default: { approval: rehearse }", "default: { approval: once_per_session }");
+    fs::write(project.base().join("askfirst.yaml"), asks).unwrap();
+    let session = project.session();
+    project.hide("echo 1 > b");
+    done(run_in(&session, "sh job"));
+    assert_eq!(project.asked().len(), 1, "{:?}", project.asked());
+    // The words of the command are the same, but the script is another.
+    project.hide("echo 2 > src/a");
+    let before = project.tree();
+    let outcome = run_in(&session, "sh job");
+    assert!(matches!(outcome, Outcome::Denied(_)), "{outcome:?}");
+    assert_eq!(project.asked().len(), 2, "{:?}", project.asked());
+    assert_eq!(project.tree(), before);
+}
