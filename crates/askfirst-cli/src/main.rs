@@ -118,7 +118,7 @@ fn man(dir: Option<&Path>) -> anyhow::Result<Exit> {
 }
 
 fn failed(error: &anyhow::Error) -> Exit {
-    if error.is::<report::Reported>() {
+    if error.is::<report::PrintedFaults>() {
         return Exit::Usage;
     }
     let broken = |cause: &(dyn std::error::Error + 'static)| {
@@ -128,7 +128,7 @@ fn failed(error: &anyhow::Error) -> Exit {
         return Exit::Done;
     }
     print::err(&format!("error: {error:#}"));
-    if error.is::<report::Unrecorded>() {
+    if error.is::<report::AuditLogError>() {
         Exit::Unrecorded
     } else if error.is::<report::NoSandbox>() {
         Exit::Policy

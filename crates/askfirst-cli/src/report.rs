@@ -6,12 +6,12 @@ use askfirst_config::fault::Fault;
 /// An error whose faults were already printed.
 #[derive(Debug, thiserror::Error)]
 #[error("the config has errors")]
-pub struct Reported;
+pub struct PrintedFaults;
 
 /// The audit log cannot be written, so no session starts.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the audit log: {0}")]
-pub struct Unrecorded(pub String);
+pub struct AuditLogError(pub String);
 
 /// The config requires an OS sandbox, and none works.
 #[derive(Debug, thiserror::Error)]

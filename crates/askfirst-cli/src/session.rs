@@ -13,7 +13,7 @@ use askfirst::{Approval, Cause, Mode, Toolset};
 use askfirst_config::{Config, DEFAULT_PREVIEW_LINES, LoadOptions, Places, Project, load};
 use askfirst_display::Choice;
 use askfirst_runtime::session::{ApproverContext, OpenError, Session, SessionBuilder};
-use askfirst_runtime::sessions::{self, Listening};
+use askfirst_runtime::sessions::{self, ListeningSession};
 use askfirst_runtime::tools::catalog::warnings;
 use askfirst_terminal::{Notify, Options, Schemas, Style, TerminalApprover};
 use rustix::process::Signal;
@@ -39,7 +39,7 @@ pub fn read_config(common: &Common) -> anyhow::Result<Config> {
 pub fn read_config_in(explicit: Option<PathBuf>, folder: PathBuf, places: Places) -> anyhow::Result<Config> {
     load(&LoadOptions { explicit, folder, places }).map_err(|faults| {
         crate::report::faults(&faults.0);
-        anyhow::Error::new(crate::report::Reported)
+        anyhow::Error::new(crate::report::PrintedFaults)
     })
 }
 
@@ -109,7 +109,7 @@ pub fn open(
 fn cannot_open(error: OpenError) -> anyhow::Error {
     match error {
         OpenError::NoSandbox => anyhow::Error::new(crate::report::NoSandbox),
-        OpenError::AuditLog(why) => anyhow::Error::new(crate::report::Unrecorded(why)),
+        OpenError::AuditLog(why) => anyhow::Error::new(crate::report::AuditLogError(why)),
         error @ (OpenError::Tools(_)
         | OpenError::Secrets(_)
         | OpenError::UnknownKeys(_)
@@ -181,7 +181,7 @@ pub fn notify(notify: askfirst_config::Notify) -> Notify {
 }
 
 /// Makes a session visible to `askfirst memory` in another terminal.
-pub fn listen(session: &Session, state: &Path) -> Option<Listening> {
+pub fn listen(session: &Session, state: &Path) -> Option<ListeningSession> {
     let log = session.ledger.clone().map(|ledger| ledger as _);
     let listening =
         sessions::listen_and_log(state, &session.id, session.controller(), &session.redactor, log);

@@ -29,7 +29,8 @@ impl Approver for PythonApprover {
     fn ask(&self, question: Question, reply: Reply) {
         // If Python has ended, the dropped reply reports that the approver failed.
         gate::attach(|py| {
-            let waiting = Waiting { reply, count: question.members.len(), added: OneByOne::new(&question) };
+            let waiting =
+                OpenQuestion { reply, count: question.members.len(), added: OneByOne::new(&question) };
             let answer = Answer(ProcessBound::new(Mutex::new(Some(waiting))));
             let asked = Bound::new(py, answer).and_then(|answer| {
                 let requests = PyList::empty(py);
@@ -65,10 +66,10 @@ impl Approver for PythonApprover {
 
 /// Takes the answer to one question. If it is dropped unused, the answer is that the approver failed.
 #[pyclass(frozen, module = "askfirst")]
-pub struct Answer(ProcessBound<Mutex<Option<Waiting>>>);
+pub struct Answer(ProcessBound<Mutex<Option<OpenQuestion>>>);
 
 /// A question that waits for its answer.
-struct Waiting {
+struct OpenQuestion {
     reply: Reply,
     /// The number of requests.
     count: usize,
@@ -77,7 +78,7 @@ struct Waiting {
 }
 
 impl Answer {
-    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Waiting>>> {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<OpenQuestion>>> {
         Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -122,7 +123,7 @@ impl Answer {
         let goes_on = waiting.added.add(decision);
         let ended = if goes_on { None } else { guard.take() };
         drop(guard);
-        if let Some(Waiting { reply, added, .. }) = ended {
+        if let Some(OpenQuestion { reply, added, .. }) = ended {
             reply.send(added.answer());
         }
         Ok(goes_on)

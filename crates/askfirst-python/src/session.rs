@@ -8,8 +8,8 @@ use askfirst::{ApprovalContext, Outcome, ToolDefinition, Toolset};
 use askfirst_config::{OnDenial, Places};
 use askfirst_runtime as runtime;
 use askfirst_runtime::ApprovalToolset;
-use askfirst_runtime::assess::{Decided, Unknown};
-use askfirst_runtime::pipeline::direct::Started;
+use askfirst_runtime::assess::{JudgedCall, Unknown};
+use askfirst_runtime::pipeline::direct::StartedCall;
 use askfirst_runtime::toolset::Run;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -219,7 +219,7 @@ impl Session {
         context.metadata = metadata_from(metadata.as_ref())?;
         inner.calls.add(&call);
         context.id = call.id;
-        let decided = inner.session.decide(context, |Decided { judgement, .. }| {
+        let decided = inner.session.decide(context, |JudgedCall { judgement, .. }| {
             let verdict = (judgement.verdict(), judgement.approval(), judgement.because());
             (verdict, judgement.request(), judgement.refusal())
         });
@@ -306,11 +306,13 @@ impl Session {
         call.mark_submitted();
         call.raise_exception()?;
         match started? {
-            Started::Now(running) => {
+            StartedCall::Now(running) => {
                 let (args, origins) = (call.args.clone_ref(py), Arc::clone(&inner.origins));
                 Ok(Ticket::run(running, args, origins, inner.gil))
             }
-            Started::OnItsWay(future) => Ticket::start(py, end_of(future), Some(call), question, inner.gil),
+            StartedCall::OnItsWay(future) => {
+                Ticket::start(py, end_of(future), Some(call), question, inner.gil)
+            }
         }
     }
 }
@@ -329,12 +331,12 @@ impl SessionInner {
         &self,
         mut context: ApprovalContext,
         late: impl FnOnce() -> PyResult<Map<String, Value>>,
-    ) -> PyResult<Started> {
+    ) -> PyResult<StartedCall> {
         if self.tools.is_built_in(&context.tool_name) {
             context.metadata.extend(late()?);
             let future = self.session.submit([context]).pop();
             return future
-                .map(Started::OnItsWay)
+                .map(StartedCall::OnItsWay)
                 .ok_or_else(|| PyRuntimeError::new_err("the pipeline did not return the call"));
         }
         self.session.tools.start(context, late)

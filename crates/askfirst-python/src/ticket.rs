@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use askfirst::toolset::BoxFuture;
 use askfirst::{ApprovalDecision, ApprovalRequest, Cause, Invocation, Outcome, Refusal, ToolError};
-use askfirst_runtime::pipeline::direct::Running;
+use askfirst_runtime::pipeline::direct::RunningCall;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -78,7 +78,7 @@ struct Progress {
 
 /// A tool that runs in Python now. It can ask while it runs.
 enum RunningTool {
-    Direct(Running),
+    Direct(RunningCall),
     /// The pipeline's future keeps the permit until the tool ends.
     Waiting(Box<Invocation>),
 }
@@ -103,7 +103,12 @@ impl Ticket {
     }
 
     /// Creates a ticket for a call that may run now.
-    pub(crate) fn run(running: Running, args: Py<PyAny>, origins: Arc<CallOrigins>, gil: GilMode) -> Self {
+    pub(crate) fn run(
+        running: RunningCall,
+        args: Py<PyAny>,
+        origins: Arc<CallOrigins>,
+        gil: GilMode,
+    ) -> Self {
         let progress =
             Progress { run: Some(RunningTool::Direct(running)), args: Some(args), ..Progress::default() };
         let inner = TicketInner {

@@ -29,7 +29,7 @@ pub enum Unknown {
 }
 
 /// A call that was judged but not submitted.
-pub struct Decided<'a> {
+pub struct JudgedCall<'a> {
     /// The call, with its paths resolved.
     pub call: &'a ApprovalContext,
     /// The tool's own assessment.
@@ -44,11 +44,11 @@ pub fn decide<T>(
     toolset: &dyn Toolset,
     policy: &Policy,
     unknown: Unknown,
-    read: impl FnOnce(Decided<'_>) -> T,
+    read: impl FnOnce(JudgedCall<'_>) -> T,
 ) -> T {
     let (call, assessment) = look(call, toolset, policy, unknown);
     let judgement = judged(&call, &assessment, policy);
-    read(Decided { call: &call, assessment: &assessment, judgement: &judgement })
+    read(JudgedCall { call: &call, assessment: &assessment, judgement: &judgement })
 }
 
 /// Prepares a call and gets the tool's assessment. A tool that panics at any point blocks the call.

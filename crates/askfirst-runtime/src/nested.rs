@@ -17,7 +17,7 @@ use crate::pipeline::{DrivenCall, Pipeline};
 use crate::recording::Recording;
 
 /// Asks on behalf of a running tool, and logs the question and the answer.
-pub(crate) struct Nested {
+pub(crate) struct NestedRequests {
     controller: ApprovalController,
     recorder: Arc<dyn Recorder>,
     clock: Arc<dyn Clock>,
@@ -26,7 +26,7 @@ pub(crate) struct Nested {
     next: AtomicU64,
 }
 
-impl Nested {
+impl NestedRequests {
     pub(crate) fn new(pipeline: &Pipeline, call_id: &str) -> Self {
         Self {
             controller: pipeline.controller.clone(),
@@ -55,7 +55,7 @@ impl Nested {
     }
 }
 
-impl AskNested for Nested {
+impl AskNested for NestedRequests {
     fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
         let (controller, recorder, clock) =
             (self.controller.clone(), self.recorder.clone(), self.clock.clone());

@@ -21,7 +21,7 @@ use askfirst::{
 use crate::assess::{self, CaughtUnwind, Unknown};
 use crate::call_state::{NextStep, PendingCall};
 use crate::controller::{ApprovalController, Wait};
-use crate::nested::Nested;
+use crate::nested::NestedRequests;
 use crate::observer::Observer;
 use crate::toolset::Run;
 use askfirst_config::OnDenial;
@@ -128,7 +128,7 @@ impl Pipeline {
         let started = self.clock.now();
         let access = permit.access();
         let (call, basis) = permit.spend_shared();
-        let nested = Arc::new(Nested::new(self, &pending.call_id));
+        let nested = Arc::new(NestedRequests::new(self, &pending.call_id));
         let invocation = Invocation::new(call)
             .with_access(access)
             .with(basis, nested)

@@ -18,7 +18,7 @@ use askfirst_config::{
 };
 use askfirst_display::redact::{BadGlob, Redactor};
 
-use crate::assess::{Decided, Unknown};
+use crate::assess::{JudgedCall, Unknown};
 use crate::clock::SystemClock;
 use crate::controller::ApprovalController;
 use crate::launcher::{SandboxLauncher, lacks_required_sandbox, lazy_sandbox_status};
@@ -458,7 +458,7 @@ impl Session {
     }
 
     /// Judges a call without submitting it. No one is asked, nothing runs and nothing is recorded.
-    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(JudgedCall<'_>) -> T) -> T {
         self.tools.decide(call, read)
     }
 

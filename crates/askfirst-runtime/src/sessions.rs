@@ -63,11 +63,11 @@ pub enum SessionsError {
 
 /// A listening session. Dropping it removes the socket.
 #[derive(Debug)]
-pub struct Listening {
+pub struct ListeningSession {
     socket: PathBuf,
 }
 
-impl Drop for Listening {
+impl Drop for ListeningSession {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.socket));
     }
@@ -87,7 +87,7 @@ pub fn listen(
     session: &str,
     controller: &ApprovalController,
     redactor: &Redactor,
-) -> Result<Listening, SessionsError> {
+) -> Result<ListeningSession, SessionsError> {
     listen_and_log(state, session, controller, redactor, None)
 }
 
@@ -102,7 +102,7 @@ pub fn listen_and_log(
     controller: &ApprovalController,
     redactor: &Redactor,
     recorder: Option<Arc<dyn Recorder>>,
-) -> Result<Listening, SessionsError> {
+) -> Result<ListeningSession, SessionsError> {
     let folder = own_folder(state, FOLDER)?;
     let socket = folder.join(format!("{session}{SUFFIX}"));
     let listener = UnixListener::bind(&socket).map_err(|e| SessionsError::Io(socket.clone(), e))?;
@@ -118,7 +118,7 @@ pub fn listen_and_log(
     };
     let thread = std::thread::Builder::new().name("askfirst-session".to_owned());
     thread.spawn(serve).map_err(|e| SessionsError::Io(socket.clone(), e))?;
-    Ok(Listening { socket })
+    Ok(ListeningSession { socket })
 }
 
 fn answer(

@@ -15,13 +15,13 @@ use askfirst_config::OnDenial;
 use askfirst_display::redact::Redactor;
 use serde_json::{Map, Value};
 
-use crate::assess::{self, Decided, Unknown};
+use crate::assess::{self, JudgedCall, Unknown};
 use crate::blocking::block_on;
 use crate::clock::SystemClock;
 use crate::controller::ApprovalController;
 use crate::ledger::SessionId;
 use crate::observer::Observer;
-use crate::pipeline::direct::Started;
+use crate::pipeline::direct::StartedCall;
 use crate::pipeline::{Pipeline, batch};
 
 /// The scope that ends when a person refuses a call under `on_denial: stop`.
@@ -140,7 +140,7 @@ impl ApprovalToolset {
     }
 
     /// Judges a call without submitting it. askfirst asks no one, runs nothing and logs nothing.
-    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(JudgedCall<'_>) -> T) -> T {
         let Pipeline { toolset, policy, unknown, .. } = &*self.0;
         assess::decide(call, &**toolset, policy, *unknown, read)
     }
@@ -194,7 +194,7 @@ impl ApprovalToolset {
         &self,
         call: ApprovalContext,
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
-    ) -> Result<Started, E> {
+    ) -> Result<StartedCall, E> {
         self.0.start(call, late)
     }
 

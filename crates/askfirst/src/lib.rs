@@ -103,7 +103,9 @@ pub use policy::{Needs, Walls};
 pub use presentation::{ApprovalPresentation, PresentationKind, truncate_for_display};
 pub use request::{Action, ActionPart, ApprovalRequest, Fact, RequestSubject, simple_approval_request};
 pub use toolset::{EffectsAnswer, EffectsQuestion, Invocation, Outcome, ToolError, Toolset};
-pub use verdict::{Because, HeldBack, Refusal, Verdict};
+#[doc(hidden)]
+pub use verdict::RefusedChanges as HeldBack;
+pub use verdict::{Because, Refusal, RefusedChanges, Verdict};
 pub use words::{Approval, Cause, Mode, Risk, Timestamp};
 
 #[doc(hidden)]

@@ -47,14 +47,14 @@ impl PartialEq<Value> for PayloadRef<'_> {
 
 /// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum MemoryMatch {
     Decision(MemoryId),
     /// A denial may cover the payload, but this is unknown.
     Doubt,
     Nothing,
 }
 
-impl Found {
+impl MemoryMatch {
     fn decision(self) -> Option<MemoryId> {
         match self {
             Self::Decision(id) => Some(id),
@@ -119,7 +119,7 @@ impl ApprovalMemory {
 
     /// Whether a remembered denial may cover a request, although none certainly does.
     pub(crate) fn is_in_doubt(&self, request: &ApprovalRequest, now: Timestamp) -> bool {
-        self.find_for(request, now) == Found::Doubt
+        self.find_for(request, now) == MemoryMatch::Doubt
     }
 
     /// Whether a remembered approval covers a request. This does not count as a hit.
@@ -129,7 +129,7 @@ impl ApprovalMemory {
         request.approval != Approval::Human && found.is_some_and(|found| found.decision.approved)
     }
 
-    fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> Found {
+    fn find_for(&self, request: &ApprovalRequest, now: Timestamp) -> MemoryMatch {
         let fits = |found: &RememberedDecision| found.covers(request.definition, request.risk);
         self.find(&request.tool_name, &request.payload, now, fits)
     }
@@ -289,9 +289,9 @@ impl ApprovalMemory {
         payload: &Value,
         now: Timestamp,
         fits: impl Fn(&RememberedDecision) -> bool,
-    ) -> Found {
+    ) -> MemoryMatch {
         if self.entries.is_empty() {
-            return Found::Nothing;
+            return MemoryMatch::Nothing;
         }
         let mut found: Vec<MemoryId> = Vec::new();
         let exact = self.hash(tool_name, false, payload);
@@ -314,10 +314,10 @@ impl ApprovalMemory {
         }
         let is_denial = |id: &&MemoryId| self.entries.get(id).is_some_and(|entry| !entry.decision.approved);
         match (found.iter().find(is_denial), found.first()) {
-            (Some(denial), _) => Found::Decision(*denial),
-            (None, _) if in_doubt => Found::Doubt,
-            (None, Some(approval)) => Found::Decision(*approval),
-            (None, None) => Found::Nothing,
+            (Some(denial), _) => MemoryMatch::Decision(*denial),
+            (None, _) if in_doubt => MemoryMatch::Doubt,
+            (None, Some(approval)) => MemoryMatch::Decision(*approval),
+            (None, None) => MemoryMatch::Nothing,
         }
     }
 

@@ -77,10 +77,10 @@ pub fn check_args(schema: &Value, args: &Args) -> Result<(), SchemaMismatch> {
     let old = fields.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-0"));
     let checker = Checker { root: schema, ref_stands_alone: old, steps: &steps };
     if checker.ref_stands_alone && fields.contains_key("$ref") {
-        return checker.reference(fields, Checked::Object(args), ARGUMENTS, 0);
+        return checker.reference(fields, CheckedValue::Object(args), ARGUMENTS, 0);
     }
     checker.fields(fields, args, 0)?;
-    checker.combined(fields, Checked::Object(args), ARGUMENTS, 0)
+    checker.combined(fields, CheckedValue::Object(args), ARGUMENTS, 0)
 }
 
 /// The name of all arguments in a mismatch.
@@ -88,18 +88,18 @@ const ARGUMENTS: &str = "arguments";
 
 /// A value that is checked. The arguments of a call are an object without a [`Value`] around it.
 #[derive(Clone, Copy)]
-enum Checked<'a> {
+enum CheckedValue<'a> {
     Object(&'a Map<String, Value>),
     Other(&'a Value),
 }
 
-impl<'a> From<&'a Value> for Checked<'a> {
+impl<'a> From<&'a Value> for CheckedValue<'a> {
     fn from(value: &'a Value) -> Self {
         value.as_object().map_or(Self::Other(value), Self::Object)
     }
 }
 
-impl<'a> Checked<'a> {
+impl<'a> CheckedValue<'a> {
     /// Returns the value, unless it is an object.
     fn other(self) -> Option<&'a Value> {
         match self {
@@ -149,7 +149,7 @@ impl Checker<'_> {
     fn check(
         &self,
         schema: &Value,
-        value: Checked<'_>,
+        value: CheckedValue<'_>,
         at: &str,
         depth: usize,
     ) -> Result<(), SchemaMismatch> {
@@ -172,7 +172,7 @@ impl Checker<'_> {
     fn check_in(
         &self,
         schema: &Map<String, Value>,
-        value: Checked<'_>,
+        value: CheckedValue<'_>,
         at: &str,
         depth: usize,
     ) -> Result<(), SchemaMismatch> {
@@ -186,8 +186,8 @@ impl Checker<'_> {
         self.kinds(schema, value, at)?;
         self.listed(schema, value, at)?;
         match value {
-            Checked::Object(fields) => self.fields(schema, fields, depth)?,
-            Checked::Other(value) => {
+            CheckedValue::Object(fields) => self.fields(schema, fields, depth)?,
+            CheckedValue::Other(value) => {
                 bounds(schema, value, at, self.steps)?;
                 self.items(schema, value, at, depth)?;
             }
@@ -196,7 +196,12 @@ impl Checker<'_> {
     }
 
     /// Checks `type`.
-    fn kinds(&self, schema: &Map<String, Value>, value: Checked<'_>, at: &str) -> Result<(), SchemaMismatch> {
+    fn kinds(
+        &self,
+        schema: &Map<String, Value>,
+        value: CheckedValue<'_>,
+        at: &str,
+    ) -> Result<(), SchemaMismatch> {
         let kinds: Vec<&str> = match schema.get("type") {
             Some(Value::String(one)) => vec![one],
             // A list with anything but names accepts every value.
@@ -216,7 +221,7 @@ impl Checker<'_> {
     fn listed(
         &self,
         schema: &Map<String, Value>,
-        value: Checked<'_>,
+        value: CheckedValue<'_>,
         at: &str,
     ) -> Result<(), SchemaMismatch> {
         if let Some(list) = schema.get("enum").and_then(Value::as_array)
@@ -286,7 +291,7 @@ impl Checker<'_> {
     fn combined(
         &self,
         schema: &Map<String, Value>,
-        value: Checked<'_>,
+        value: CheckedValue<'_>,
         at: &str,
         depth: usize,
     ) -> Result<(), SchemaMismatch> {
@@ -316,7 +321,7 @@ impl Checker<'_> {
     fn reference(
         &self,
         schema: &Map<String, Value>,
-        value: Checked<'_>,
+        value: CheckedValue<'_>,
         at: &str,
         depth: usize,
     ) -> Result<(), SchemaMismatch> {

@@ -139,13 +139,13 @@ pub struct Refusal {
     pub output: Option<Box<Value>>,
     /// The state of the changes of a call that ran on a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changes: Option<HeldBack>,
+    pub changes: Option<RefusedChanges>,
 }
 
 /// The state of the changes of a call that ran on a view and was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HeldBack {
+pub enum RefusedChanges {
     /// They were discarded.
     Discarded,
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use askfirst::json::JsonFault;
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Because, Verdict};
 use askfirst_display::redact::{Mark, Redactor};
-use askfirst_runtime::assess::Decided;
+use askfirst_runtime::assess::JudgedCall;
 use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde::Serialize;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn answer(
             return writer.write(output, line, &Args::new());
         }
     };
-    catalog.decide(call, |Decided { call, judgement, .. }| {
+    catalog.decide(call, |JudgedCall { call, judgement, .. }| {
         let (because, request) = (judgement.because(), judgement.request());
         writer.write(
             output,

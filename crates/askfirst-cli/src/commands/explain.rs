@@ -4,7 +4,7 @@ use askfirst::explain::{Explanation, RuleLayer, RuleOutcome, explain as explain_
 use askfirst::{ApprovalContext, ApprovalRequest, Args, Assessment, Toolset, Verdict};
 use askfirst_display::escape::{escaped, width};
 use askfirst_display::redact::Mark;
-use askfirst_runtime::assess::Decided;
+use askfirst_runtime::assess::JudgedCall;
 use askfirst_runtime::tools::catalog::{Catalog, redactor};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub fn explain(common: &Common, tool: Option<&str>, args: &str, words: &[String]
     let hides = redactor(&config)?;
     let catalog = Catalog::new(config)?;
     let (call, mut assessment, mut explanation) =
-        catalog.decide(call, |Decided { call, assessment, .. }| {
+        catalog.decide(call, |JudgedCall { call, assessment, .. }| {
             (call.clone(), assessment.clone(), explain_call(call, assessment, &catalog.policy))
         });
     let about = hides.about(&call.args);

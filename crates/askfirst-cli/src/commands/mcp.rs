@@ -19,7 +19,7 @@ use askfirst_mcp::{Connection, Gateway, Pins, Setup, widen};
 use askfirst_runtime::Session;
 use askfirst_runtime::sandbox::release_code_pages;
 use askfirst_runtime::session::ApproverContext;
-use askfirst_runtime::sessions::Listening;
+use askfirst_runtime::sessions::ListeningSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::known::KnownTools;
@@ -261,7 +261,7 @@ struct GatewaySession {
     /// The approver that asks the client, if it is one of the approvers.
     elicit: Option<Arc<Elicit>>,
     known: Arc<KnownTools>,
-    _listening: Option<Listening>,
+    _listening: Option<ListeningSession>,
 }
 
 impl GatewaySession {

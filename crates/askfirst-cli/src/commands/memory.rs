@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::Common;
 use crate::exit::Exit;
 use crate::print::{counted, out};
-use crate::report::Unrecorded;
+use crate::report::AuditLogError;
 use crate::session::{log_action, print_warnings, project, read_config};
 
 /// The part of an ID before the number of a rule for this project. No session has this name.
@@ -86,7 +86,7 @@ pub fn revoke(common: &Common, id: &str) -> anyhow::Result<Exit> {
 fn revoke_decision(session: &str, id: MemoryId) -> anyhow::Result<bool> {
     let revoked = sessions::revoke(&Places::from_env().state, session, id);
     revoked.map_err(|error| match error {
-        SessionsError::NotLogged(why) => anyhow::Error::new(Unrecorded(why)),
+        SessionsError::NotLogged(why) => anyhow::Error::new(AuditLogError(why)),
         error @ (SessionsError::NotOurs(_) | SessionsError::Io(..)) => error.into(),
     })
 }

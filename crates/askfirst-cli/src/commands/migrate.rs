@@ -20,7 +20,7 @@ pub fn migrate(common: &Common, file: Option<PathBuf>, write: bool) -> anyhow::R
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let migrated = rewrite(&text, &file).map_err(|faults| {
         crate::report::faults(&faults.0);
-        anyhow::Error::new(crate::report::Reported)
+        anyhow::Error::new(crate::report::PrintedFaults)
     })?;
     if write && migrated.text != text {
         replace(&file, &migrated.text).with_context(|| format!("cannot write `{}`", file.display()))?;

@@ -54,7 +54,7 @@ fn trust_config(common: &Common, config: &Config) -> anyhow::Result<Exit> {
     let options = LoadOptions { explicit: None, folder: std::env::current_dir()?, places: places.clone() };
     let with = trusting::load_as_if_trusted(&options, file.digest).map_err(|faults| {
         crate::report::faults(&faults.0);
-        anyhow::Error::new(crate::report::Reported)
+        anyhow::Error::new(crate::report::PrintedFaults)
     })?;
     let text = trusting::read_text(&file.path, file.digest)?;
     let loosens = trusting::loosens(config, &with);

@@ -14,7 +14,7 @@ use askfirst::{
 };
 use askfirst_config::{Config, LoadOptions, Places, effective, load};
 use askfirst_mcp::server::{BEAT, RunningCalls, Server};
-use askfirst_runtime::assess::{Decided, Unknown, decide};
+use askfirst_runtime::assess::{JudgedCall, Unknown, decide};
 use askfirst_runtime::{ApprovalController, ApprovalToolset, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ fn library_gives_the_verdicts_of_the_cases() {
                 ..ApprovalContext::new(&*call.tool, call.args.clone())
             };
             let tools = Tools(Some(call.clone()));
-            decide(context, &tools, &policy, Unknown::Silent, |Decided { judgement, .. }| {
+            decide(context, &tools, &policy, Unknown::Silent, |JudgedCall { judgement, .. }| {
                 let because = judgement.because();
                 assert_eq!(judgement.verdict().as_str(), call.verdict, "{name}: {call:?}: {because:?}");
                 assert_eq!(&*because[0].rule, call.rule, "{name}: {call:?}");

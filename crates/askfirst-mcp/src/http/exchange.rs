@@ -30,8 +30,8 @@ const FINISH: Duration = Duration::from_secs(10);
 /// The largest part of an error page that is forwarded, in bytes.
 const PAGE: usize = 64 << 10;
 
-/// The destination that the gateway chose for a message.
-enum Outgoing {
+/// A message with the destination that the gateway chose.
+enum RoutedMessage {
     /// To the server.
     ToServer(Vec<u8>),
     /// To the client, as the answer or as its replacement.
@@ -40,8 +40,8 @@ enum Outgoing {
     Note(Vec<u8>),
 }
 
-struct ToServer(UnboundedSender<Outgoing>);
-struct ToClient(UnboundedSender<Outgoing>);
+struct ToServer(UnboundedSender<RoutedMessage>);
+struct ToClient(UnboundedSender<RoutedMessage>);
 /// Drops messages that arrive together with the answers to the gateway's own requests.
 struct Discard;
 
@@ -51,17 +51,17 @@ fn gone<T>(_: T) -> io::Error {
 
 impl LineSink for ToServer {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(Outgoing::ToServer(line.to_vec())).map_err(gone)
+        self.0.send(RoutedMessage::ToServer(line.to_vec())).map_err(gone)
     }
 }
 
 impl LineSink for ToClient {
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(Outgoing::ToClient(line.to_vec())).map_err(gone)
+        self.0.send(RoutedMessage::ToClient(line.to_vec())).map_err(gone)
     }
 
     fn note(&self, line: &[u8]) -> io::Result<()> {
-        self.0.send(Outgoing::Note(line.to_vec())).map_err(gone)
+        self.0.send(RoutedMessage::Note(line.to_vec())).map_err(gone)
     }
 
     fn is_open(&self) -> bool {
@@ -80,7 +80,7 @@ pub(crate) struct Exchange {
     proxy: Arc<Proxy>,
     link: Arc<Link>,
     connection: Connection,
-    news: UnboundedReceiver<Outgoing>,
+    news: UnboundedReceiver<RoutedMessage>,
     client: Client,
     heard: Option<oneshot::Receiver<Reply>>,
     id: Option<Id>,
@@ -139,10 +139,10 @@ impl Exchange {
         if self.id.is_none() {
             // A message without an id needs no wait: the gateway has already forwarded, answered or dropped it.
             return match self.news.try_recv() {
-                Ok(Outgoing::ToServer(line)) => {
+                Ok(RoutedMessage::ToServer(line)) => {
                     self.run(async move |mut exchange| exchange.forward(line, false, None).await).await
                 }
-                Ok(Outgoing::ToClient(line) | Outgoing::Note(line)) => {
+                Ok(RoutedMessage::ToClient(line) | RoutedMessage::Note(line)) => {
                     reply::json(StatusCode::BAD_REQUEST, HeaderMap::new(), line)
                 }
                 Err(_) => reply::empty(StatusCode::ACCEPTED),
@@ -186,14 +186,14 @@ impl Exchange {
             };
             match news {
                 None => return self.client_left(),
-                Some(Outgoing::ToServer(line)) => match own(&line) {
+                Some(RoutedMessage::ToServer(line)) => match own(&line) {
                     Some(method) => self.aside(method, line),
                     None => return self.forward(line, first, Some(&body)).await,
                 },
-                Some(Outgoing::ToClient(line)) => {
+                Some(RoutedMessage::ToClient(line)) => {
                     return self.client.end(status_of(&line), HeaderMap::new(), line).await;
                 }
-                Some(Outgoing::Note(line)) => self.client.send(sse::of(&line)).await,
+                Some(RoutedMessage::Note(line)) => self.client.send(sse::of(&line)).await,
             }
         }
     }
@@ -358,8 +358,8 @@ impl Exchange {
         let wait = async {
             loop {
                 match self.news.recv().await {
-                    Some(Outgoing::ToClient(line)) => return Some(line),
-                    Some(Outgoing::Note(_) | Outgoing::ToServer(_)) => {}
+                    Some(RoutedMessage::ToClient(line)) => return Some(line),
+                    Some(RoutedMessage::Note(_) | RoutedMessage::ToServer(_)) => {}
                     None => return None,
                 }
             }

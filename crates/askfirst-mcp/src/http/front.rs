@@ -41,7 +41,7 @@ const HEAD_BYTES: usize = 64 << 10;
 
 /// The settings of the listener.
 #[derive(Debug, Clone)]
-pub struct Listen {
+pub struct ListenerSettings {
     /// The address.
     pub address: SocketAddr,
     /// The token that clients must send.
@@ -66,7 +66,7 @@ pub enum FrontError {
 /// A listener that is bound to its address.
 pub struct Front {
     listener: TcpListener,
-    rules: Listen,
+    rules: ListenerSettings,
 }
 
 /// A request of a client.
@@ -88,7 +88,7 @@ impl Front {
     ///
     /// # Errors
     /// Fails if the address cannot be used.
-    pub fn open(rules: Listen) -> Result<Self, FrontError> {
+    pub fn open(rules: ListenerSettings) -> Result<Self, FrontError> {
         let address = rules.address;
         let bind = |e| FrontError::Bind(address, e);
         let listener = TcpListener::bind(address).map_err(bind)?;
@@ -140,7 +140,7 @@ impl Front {
 }
 
 struct AccessRules {
-    listen: Listen,
+    listen: ListenerSettings,
     port: u16,
     budget: Arc<Semaphore>,
 }

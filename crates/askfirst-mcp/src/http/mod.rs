@@ -20,7 +20,7 @@ mod token;
 use std::future::Future;
 use std::net::IpAddr;
 
-pub use front::{Front, FrontError, Listen};
+pub use front::{Front, FrontError, ListenerSettings};
 pub use lines::serve_lines;
 pub(crate) use peer::Peer;
 pub use peer::{Backend, Names};

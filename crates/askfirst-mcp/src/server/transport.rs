@@ -34,11 +34,11 @@ pub(super) struct OutgoingMessage {
     pub(super) to: Option<Arc<dyn LineSink>>,
 }
 
-type Incoming = RxJsonRpcMessage<RoleServer>;
+type ClientMessage = RxJsonRpcMessage<RoleServer>;
 
 /// The transport that rmcp reads from and writes to.
 pub(super) struct Transport {
-    incoming: mpsc::Receiver<Incoming>,
+    incoming: mpsc::Receiver<ClientMessage>,
     outgoing: Option<mpsc::Sender<OutgoingMessage>>,
     ids: Arc<Ids>,
     gone: watch::Sender<bool>,
@@ -167,7 +167,7 @@ fn write(mut lines: mpsc::Receiver<OutgoingMessage>, mut output: impl Write) {
 /// Reads the client's messages, and passes on the valid ones.
 pub(super) struct ClientReader {
     elicit: Option<Arc<Elicit>>,
-    to_server: mpsc::Sender<Incoming>,
+    to_server: mpsc::Sender<ClientMessage>,
     /// A weak sender, so that the queue ends with the server even while the client is still connected.
     to_client: mpsc::WeakSender<OutgoingMessage>,
     ids: Arc<Ids>,
@@ -283,7 +283,7 @@ impl rmcp::transport::Transport<RoleServer> for Transport {
         }
     }
 
-    async fn receive(&mut self) -> Option<Incoming> {
+    async fn receive(&mut self) -> Option<ClientMessage> {
         let message = self.incoming.recv().await;
         if message.is_none() {
             self.gone.send_replace(true);

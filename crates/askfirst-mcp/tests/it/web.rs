@@ -10,7 +10,7 @@ use std::time::Duration;
 use askfirst::ports::{Approver, Clock};
 use askfirst::{Approval, FunctionToolset, Mode};
 use askfirst_mcp::elicit::Elicit;
-use askfirst_mcp::http::{Front, Listen, Target, Token};
+use askfirst_mcp::http::{Front, ListenerSettings, Target, Token};
 use askfirst_mcp::{Gateway, Pins, Setup};
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::{ApprovalController, ApprovalToolset};
@@ -202,7 +202,7 @@ fn pins(state: &Path, server: &str) -> Pins {
 
 /// A listener on a free port.
 pub fn front() -> (Front, SocketAddr) {
-    let front = Front::open(Listen {
+    let front = Front::open(ListenerSettings {
         address: "127.0.0.1:0".parse().unwrap(),
         token: Some(Token::from_text(TOKEN, "test").unwrap()),
         hosts: Vec::new(),

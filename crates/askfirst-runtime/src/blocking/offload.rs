@@ -21,14 +21,14 @@ const WAITING: usize = 4;
 type Work = Box<dyn FnOnce() + Send>;
 
 /// An idle thread.
-struct Waiting {
+struct IdleThread {
     id: u64,
     /// The process that started the thread. A fork copies the list, but none of the threads.
     process: u32,
     hand: Sender<Work>,
 }
 
-static IDLE: Mutex<Vec<Waiting>> = Mutex::new(Vec::new());
+static IDLE: Mutex<Vec<IdleThread>> = Mutex::new(Vec::new());
 
 struct Slot<T> {
     done: Option<Option<T>>,
@@ -39,10 +39,10 @@ struct Slot<T> {
 pub(crate) fn offload<T: Send + 'static>(
     thread: CallerThread,
     f: impl FnOnce() -> T + Send + 'static,
-) -> Offloaded<T> {
+) -> OffloadedWork<T> {
     if thread == CallerThread::Waiting {
         let done = catch_unwind(AssertUnwindSafe(f)).ok();
-        return Offloaded(Arc::new(Mutex::new(Slot { done: Some(done), waker: None })));
+        return OffloadedWork(Arc::new(Mutex::new(Slot { done: Some(done), waker: None })));
     }
     let slot = Arc::new(Mutex::new(Slot { done: None, waker: None }));
     let finish = Finish { slot: Arc::clone(&slot), result: None };
@@ -50,7 +50,7 @@ pub(crate) fn offload<T: Send + 'static>(
         let mut finish = finish;
         finish.result = Some(f());
     }));
-    Offloaded(slot)
+    OffloadedWork(slot)
 }
 
 /// Gives work to an idle thread, or to a new one.
@@ -89,7 +89,7 @@ fn wait() -> Option<Work> {
         if idle.len() >= WAITING {
             return None;
         }
-        idle.push(Waiting { id, process: std::process::id(), hand });
+        idle.push(IdleThread { id, process: std::process::id(), hand });
     }
     work.recv_timeout(PATIENCE).ok().or_else(|| {
         let mut idle = idle();
@@ -119,9 +119,9 @@ impl<T> Drop for Finish<T> {
 }
 
 /// A future of work that runs on another thread.
-pub(crate) struct Offloaded<T>(Arc<Mutex<Slot<T>>>);
+pub(crate) struct OffloadedWork<T>(Arc<Mutex<Slot<T>>>);
 
-impl<T> Future for Offloaded<T> {
+impl<T> Future for OffloadedWork<T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {

@@ -37,7 +37,7 @@ pub(super) fn push(
         }
     };
     let clean = redactor.is_clean(out.get(start..).unwrap_or_default()) && has_plain_names(record, redactor);
-    let mut hidden = Hidden::default();
+    let mut hidden = HiddenCount::default();
     if !clean {
         out.truncate(start);
         let mut value = serde_json::to_value(record)?;
@@ -146,7 +146,7 @@ fn text_end(text: &[u8]) -> Option<usize> {
 }
 
 #[derive(Default)]
-struct Hidden {
+struct HiddenCount {
     all: usize,
     in_args: usize,
 }
@@ -239,7 +239,7 @@ struct Cleaner<'a> {
     args: &'a Args,
 }
 
-fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
+fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut HiddenCount) {
     for (key, value) in map.iter_mut() {
         if THEIRS.contains(&key.as_str()) {
             let left = match value {
@@ -260,7 +260,7 @@ fn clean_up(map: &mut Args, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
     }
 }
 
-fn clean_text(value: &mut Value, cleaner: &Cleaner<'_>, hidden: &mut Hidden) {
+fn clean_text(value: &mut Value, cleaner: &Cleaner<'_>, hidden: &mut HiddenCount) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {

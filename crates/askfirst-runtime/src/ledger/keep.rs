@@ -31,9 +31,9 @@ const TICKS: u32 = 100;
 const FREE: Duration = Duration::from_millis(4);
 
 /// A writer, and the thread that releases its lock.
-pub(super) struct Keeper(Arc<Shared>);
+pub(super) struct Keeper(Arc<SharedWriter>);
 
-struct Shared {
+struct SharedWriter {
     inner: Mutex<WriterState>,
     /// Notified when the lock is first kept, and at the end.
     news: Condvar,
@@ -94,7 +94,7 @@ impl Keeper {
             entries: 0,
             release_thread: ReleaseThread::None,
         };
-        Self(Arc::new(Shared { inner: Mutex::new(inner), news: Condvar::new() }))
+        Self(Arc::new(SharedWriter { inner: Mutex::new(inner), news: Condvar::new() }))
     }
 
     /// Returns whether the lock is held while nothing is being written.
@@ -145,7 +145,7 @@ impl Drop for Keeper {
 }
 
 /// Releases the lock once nothing was written for a tick, or after the time limit.
-fn mind(shared: &Shared) {
+fn mind(shared: &SharedWriter) {
     let lock = || shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
     let mut inner = lock();
     while inner.release_thread != ReleaseThread::Over {

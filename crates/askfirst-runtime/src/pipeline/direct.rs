@@ -13,26 +13,26 @@ use askfirst::{
 use askfirst_display::redact::Mark;
 use serde_json::{Map, Value};
 
-use crate::nested::Nested;
+use crate::nested::NestedRequests;
 use crate::pipeline::{Pipeline, numbered};
 
 /// A call that the pipeline has accepted.
-pub enum Started {
+pub enum StartedCall {
     /// The caller may run the call now.
-    Now(Running),
+    Now(RunningCall),
     /// The call is on the normal path: it waits for an answer, was refused, or must be logged.
     OnItsWay(BoxFuture<'static, Outcome>),
 }
 
 /// A call that the caller runs now.
-pub struct Running {
+pub struct RunningCall {
     pipeline: Arc<Pipeline>,
     number: u64,
     call: Arc<ApprovalContext>,
-    nested: OnceLock<Box<Nested>>,
+    nested: OnceLock<Box<NestedRequests>>,
 }
 
-impl Running {
+impl RunningCall {
     /// Returns the call that may run, once.
     #[must_use]
     pub fn call(&self) -> &ApprovalContext {
@@ -42,7 +42,7 @@ impl Running {
     /// Asks a question of the tool while it runs.
     #[must_use]
     pub fn request_approval(&self, request: ApprovalRequest) -> BoxFuture<'static, ApprovalDecision> {
-        let nested = || Box::new(Nested::new(&self.pipeline, &self.pipeline.call_id(self.number)));
+        let nested = || Box::new(NestedRequests::new(&self.pipeline, &self.pipeline.call_id(self.number)));
         self.nested.get_or_init(nested).request_approval(request)
     }
 
@@ -59,17 +59,17 @@ impl Pipeline {
         self: &Arc<Self>,
         call: ApprovalContext,
         late: impl FnOnce() -> Result<Map<String, Value>, E>,
-    ) -> Result<Started, E> {
+    ) -> Result<StartedCall, E> {
         let (number, call) = numbered(call);
         match self.judge_unless((number, call), |judgement, call| self.permit_at_once(judgement, call)) {
             Err(permit) => {
                 let (call, _) = permit.spend_shared();
                 let (pipeline, nested) = (Arc::clone(self), OnceLock::new());
-                Ok(Started::Now(Running { pipeline, number, call, nested }))
+                Ok(StartedCall::Now(RunningCall { pipeline, number, call, nested }))
             }
             Ok(mut judged) => {
                 judged.know(late()?);
-                Ok(Started::OnItsWay(Box::pin(Arc::clone(self).proceed(judged, CallerThread::Busy))))
+                Ok(StartedCall::OnItsWay(Box::pin(Arc::clone(self).proceed(judged, CallerThread::Busy))))
             }
         }
     }

@@ -8,10 +8,10 @@ use askfirst::{Approval, ApprovalContext, Mode, Policy, SandboxStatus, Toolset};
 use askfirst_config::{Config, Places};
 use askfirst_display::redact::{BadGlob, Redactor, secret_env};
 
-use crate::assess::{self, Decided, Unknown};
+use crate::assess::{self, JudgedCall, Unknown};
 use crate::launcher::{SandboxLauncher, accepts_missing_sandbox, lazy_sandbox_status};
 use crate::sandbox::{SYSTEM_PATHS, probe_machine};
-use crate::tools::Combined;
+use crate::tools::CombinedToolset;
 use crate::tools::command::CommandToolset;
 use crate::tools::filesystem::{FileToolset, FilesError};
 use crate::tools::shell::{Masked, SandboxView, ShellError, ShellToolset};
@@ -67,7 +67,7 @@ impl Catalog {
             shell.limits,
             Arc::clone(&launcher) as _,
         );
-        let mut toolset = Combined::default();
+        let mut toolset = CombinedToolset::default();
         if !config.main.sandbox.paths.is_empty() {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
         }
@@ -85,7 +85,7 @@ impl Catalog {
     ///
     /// A tool of another program counts as known if an entry of `tools:` covers its name, or if it is behind a
     /// gateway.
-    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(Decided<'_>) -> T) -> T {
+    pub fn decide<T>(&self, call: ApprovalContext, read: impl FnOnce(JudgedCall<'_>) -> T) -> T {
         assess::decide(call, &*self.toolset, &self.policy, Unknown::Unnamed, read)
     }
 }

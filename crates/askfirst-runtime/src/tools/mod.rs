@@ -18,9 +18,9 @@ use serde_json::Value;
 
 /// Several toolsets as one. If two have a tool of the same name, the first one wins.
 #[derive(Clone, Default)]
-pub struct Combined(Vec<Arc<dyn Toolset>>);
+pub struct CombinedToolset(Vec<Arc<dyn Toolset>>);
 
-impl Combined {
+impl CombinedToolset {
     /// Adds a toolset.
     #[must_use]
     pub fn with(mut self, toolset: Arc<dyn Toolset>) -> Self {
@@ -33,7 +33,7 @@ impl Combined {
     }
 }
 
-impl Toolset for Combined {
+impl Toolset for CombinedToolset {
     fn tools(&self) -> Vec<ToolDefinition> {
         let mut tools: Vec<ToolDefinition> = Vec::new();
         for tool in self.0.iter().flat_map(|toolset| toolset.tools()) {
@@ -60,7 +60,7 @@ impl Toolset for Combined {
     }
 }
 
-impl ApprovalAware for Combined {
+impl ApprovalAware for CombinedToolset {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
         let tools = self.of(&call.tool_name).and_then(|toolset| toolset.approval());
         tools.map_or_else(Assessment::silent, |tools| tools.check_approval(call))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askfirst_config::{Config, McpServer, Upstream};
 use askfirst_mcp::Gateway;
-use askfirst_mcp::http::{self, Backend, Front, Listen, Names, Target, Token};
+use askfirst_mcp::http::{self, Backend, Front, ListenerSettings, Names, Target, Token};
 use askfirst_runtime::sandbox::release_code_pages;
 
 use super::{GatewaySession, TOKEN, UPSTREAM_TOKEN, start};
@@ -82,7 +82,7 @@ pub fn front(flags: &ListenFlags) -> anyhow::Result<Option<Front>> {
         }
         (false, None, Err(std::env::VarError::NotPresent)) => (Some(Token::random()?), true),
     };
-    let front = Front::open(Listen {
+    let front = Front::open(ListenerSettings {
         address,
         token: token.clone(),
         hosts: flags.allow_host.clone(),

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use hyper::{Method, Response, StatusCode};
 
-use super::{Exchange, Outgoing, passed_back};
+use super::{Exchange, RoutedMessage, passed_back};
 use crate::gateway::{Delivery, Link};
 use crate::http::proxy::Proxy;
 use crate::http::reply::{Client, is_json, is_stream};
@@ -33,7 +33,7 @@ impl Exchange {
                 chunk = tokio::time::timeout(idle, body.frame()) => chunk,
                 news = self.news.recv() => {
                     // An answer that came on another stream, or a progress report.
-                    if let Some(Outgoing::ToClient(line) | Outgoing::Note(line)) = news {
+                    if let Some(RoutedMessage::ToClient(line) | RoutedMessage::Note(line)) = news {
                         self.client.send(sse::of(&line)).await;
                     }
                     continue;

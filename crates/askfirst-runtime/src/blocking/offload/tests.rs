@@ -24,7 +24,7 @@ fn work_that_panics_returns_nothing_and_stops_no_other_work() {
 #[test]
 fn thread_of_another_process_is_not_waited_for() {
     let (hand, _work) = channel();
-    IDLE.lock().unwrap().push(Waiting { id: u64::MAX, process: 0, hand });
+    IDLE.lock().unwrap().push(IdleThread { id: u64::MAX, process: 0, hand });
     assert_eq!(block_on(offload(CallerThread::Busy, || 7)), Some(7));
 }
 

@@ -17,7 +17,7 @@ use askfirst::{
 use askfirst_display::redact::Redactor;
 use serde_json::{Map, Value, json};
 
-use super::{Running, Started};
+use super::{RunningCall, StartedCall};
 use crate::assess::Unknown;
 use crate::blocking::block_on;
 use crate::controller::ApprovalController;
@@ -112,23 +112,23 @@ fn call(name: &str) -> ApprovalContext {
     ApprovalContext::new(name, json!({"n": 1}).as_object().unwrap().clone())
 }
 
-fn start(toolset: &ApprovalToolset, name: &str) -> Started {
+fn start(toolset: &ApprovalToolset, name: &str) -> StartedCall {
     let Ok(started) = toolset.start::<Infallible>(call(name), || Ok(Map::new()));
     started
 }
 
-fn now(toolset: &ApprovalToolset, name: &str) -> Option<Running> {
+fn now(toolset: &ApprovalToolset, name: &str) -> Option<RunningCall> {
     match start(toolset, name) {
-        Started::Now(running) => Some(running),
-        Started::OnItsWay(_) => None,
+        StartedCall::Now(running) => Some(running),
+        StartedCall::OnItsWay(_) => None,
     }
 }
 
 /// Returns the outcome on the normal path.
 fn later(toolset: &ApprovalToolset, name: &str) -> Outcome {
     match start(toolset, name) {
-        Started::Now(_) => panic!("`{name}` ran at once"),
-        Started::OnItsWay(future) => block_on(future),
+        StartedCall::Now(_) => panic!("`{name}` ran at once"),
+        StartedCall::OnItsWay(future) => block_on(future),
     }
 }
 
@@ -209,10 +209,10 @@ fn failure_is_redacted_the_same_on_both_paths() {
         let Ok(started) = toolset.start::<Infallible>(ApprovalContext::new(name, args), || Ok(Map::new()));
         started
     };
-    let Started::Now(running) = start("free") else { panic!("it must run at once") };
+    let StartedCall::Now(running) = start("free") else { panic!("it must run at once") };
     let result = Err(failure(&json!(running.call().args)));
     let at_once = running.finish(result);
-    let Started::OnItsWay(future) = start("other") else { panic!("it must ask") };
+    let StartedCall::OnItsWay(future) = start("other") else { panic!("it must ask") };
     assert_eq!(at_once, block_on(future));
     let Outcome::Failed(error) = at_once else { panic!("{at_once:?}") };
     assert!(error.to_string().contains("no such account"), "{error}");
@@ -224,8 +224,8 @@ fn call_is_assessed_once_on_either_path() {
     let World { tools, toolset, .. } = world(Mode::Interactive);
     for (at, name) in ["free", "other", "other", "blocked"].into_iter().enumerate() {
         match start(&toolset, name) {
-            Started::Now(running) => drop(running),
-            Started::OnItsWay(future) => drop(block_on(future)),
+            StartedCall::Now(running) => drop(running),
+            StartedCall::OnItsWay(future) => drop(block_on(future)),
         }
         assert_eq!(tools.0.load(Ordering::Relaxed), at + 1, "{name}");
     }
@@ -235,12 +235,12 @@ fn call_is_assessed_once_on_either_path() {
 fn late_metadata_is_computed_only_for_a_request() {
     let World { yes, toolset, .. } = world(Mode::Interactive);
     let unwanted = toolset.start(call("free"), || Err("nobody needs it"));
-    assert!(matches!(unwanted, Ok(Started::Now(_))));
+    assert!(matches!(unwanted, Ok(StartedCall::Now(_))));
     let failed = toolset.start(call("other"), || Err("it cannot be told"));
     assert_eq!(failed.map(drop), Err("it cannot be told"));
     assert!(yes.asked.lock().unwrap().is_empty() && yes.told.lock().unwrap().is_empty());
     let caller = || Ok::<_, Infallible>(Map::from_iter([("caller".to_owned(), json!("ada"))]));
-    let Ok(Started::OnItsWay(future)) = toolset.start(call("other"), caller) else { panic!("it asks") };
+    let Ok(StartedCall::OnItsWay(future)) = toolset.start(call("other"), caller) else { panic!("it asks") };
     drop(block_on(future));
     let asked = yes.asked.lock().unwrap();
     assert_eq!(asked[0].caller.as_deref(), Some("ada"));

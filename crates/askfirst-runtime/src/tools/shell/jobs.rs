@@ -95,7 +95,7 @@ impl Listener for JobOutput {
 }
 
 #[derive(Default)]
-struct Shared {
+struct JobList {
     jobs: Mutex<BTreeMap<String, Job>>,
     changed: Condvar,
 }
@@ -103,7 +103,7 @@ struct Shared {
 /// The background commands of a session.
 #[derive(Default)]
 pub(super) struct Jobs {
-    shared: Arc<Shared>,
+    shared: Arc<JobList>,
     next: AtomicU64,
 }
 
@@ -184,7 +184,7 @@ impl Drop for Jobs {
     }
 }
 
-impl Shared {
+impl JobList {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Job>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }

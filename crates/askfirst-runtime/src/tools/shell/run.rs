@@ -9,7 +9,7 @@ use askfirst::ports::{
 };
 use askfirst::record::CommitRecord;
 use askfirst::{
-    EffectsAnswer, EffectsPolicy, EffectsQuestion, HeldBack, Invocation, Refusal, RunFact, RunFactKind,
+    EffectsAnswer, EffectsPolicy, EffectsQuestion, Invocation, Refusal, RefusedChanges, RunFact, RunFactKind,
     ToolError,
 };
 use askfirst_config::{Limits, ShellConfig};
@@ -245,7 +245,7 @@ fn discarded(refusal: Refusal, output: &ProcessOutput, kinds: &[RunFactKind]) ->
         Err(_) => None,
     };
     let reason = format!("the command ran on a copy, and its changes were not kept: {}", refusal.reason);
-    let (output, changes) = (output.map(Box::new), Some(HeldBack::Discarded));
+    let (output, changes) = (output.map(Box::new), Some(RefusedChanges::Discarded));
     ToolError::Discarded(Box::new(Refusal { reason, output, changes, ..refusal }))
 }
 

@@ -58,7 +58,7 @@ fn no_returns_the_output_and_says_that_nothing_was_kept() {
     let Outcome::Denied(refusal) = &outcome else { panic!("{outcome:?}") };
     assert!(refusal.reason.contains("its changes were not kept"), "{refusal:?}");
     assert_eq!(refusal.output.as_ref().unwrap()["stdout"], "said\n");
-    assert_eq!(refusal.changes, Some(askfirst::HeldBack::Discarded));
+    assert_eq!(refusal.changes, Some(askfirst::RefusedChanges::Discarded));
 }
 
 #[test]
