@@ -180,8 +180,7 @@ impl Upstream {
         let schema = json.get("inputSchema").cloned().unwrap_or(Value::Null);
         let mut definition = ToolDefinition::new(self.config_name(name), text, schema);
         // The server's own annotations can raise the risk, never lower it.
-        let hint = |key: &str| json.get("annotations").and_then(|all| all.get(key)).and_then(Value::as_bool);
-        if hint("destructiveHint") == Some(true) && hint("readOnlyHint") != Some(true) {
+        if is_destructive(json) {
             definition.risk = Risk::High;
         }
         definition
@@ -288,6 +287,12 @@ impl Upstream {
         flight.send(&invocation.call.args, invocation.person.notice.clone())?;
         Ok(flight)
     }
+}
+
+/// Whether the server itself says that a tool destroys something, whatever else it says.
+fn is_destructive(definition: &Value) -> bool {
+    let hint = definition.get("annotations").and_then(|all| all.get("destructiveHint"));
+    hint.and_then(Value::as_bool) == Some(true)
 }
 
 /// Whether a name has characters that a person would not see.

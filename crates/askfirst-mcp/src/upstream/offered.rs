@@ -12,18 +12,12 @@ use askfirst::{
 use askfirst_display::escape::escaped;
 use serde_json::Value;
 
-use super::{KnownTool, Upstream};
+use super::{KnownTool, Upstream, is_destructive};
 
 impl KnownTool {
     /// The name that the server uses.
     fn own_name(&self) -> &str {
         self.json.get("name").and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// Whether the server itself says that the tool destroys something, whatever else it says.
-    fn is_destructive(&self) -> bool {
-        let hint = self.json.get("annotations").and_then(|all| all.get("destructiveHint"));
-        hint.and_then(Value::as_bool) == Some(true)
     }
 
     /// Whether the name cannot be mistaken for several names in a list.
@@ -69,7 +63,10 @@ impl Upstream {
 
     /// Whether every call of a tool is asked about like a call of this risk.
     fn is_like(&self, other: &KnownTool, risk: Risk) -> bool {
-        if other.was.is_some() || !other.has_plain_name() || (other.is_destructive() && risk < Risk::High) {
+        if other.was.is_some()
+            || !other.has_plain_name()
+            || (is_destructive(&other.json) && risk < Risk::High)
+        {
             return false;
         }
         let call = ApprovalContext {

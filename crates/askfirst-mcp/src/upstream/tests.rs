@@ -1,7 +1,7 @@
 //! Tests that a call is bound to the server's definition of its tool.
 
 use askfirst::json::MAX_VALUES;
-use askfirst::{Policy, Toolset};
+use askfirst::{Policy, Risk, Toolset};
 use serde_json::json;
 
 use super::Upstream;
@@ -30,6 +30,21 @@ fn call_is_bound_to_the_latest_definition_of_its_tool() {
         seen.push(pinned.digest);
         upstream.learn(&mut vec![tool.clone()]).unwrap();
         assert_eq!(upstream.pinned("mcp__maths__add"), Some(pinned));
+    }
+}
+
+#[test]
+fn hints_of_a_server_raise_the_risk_and_never_lower_it() {
+    let state = tempfile::tempdir().unwrap();
+    let upstream = Upstream::new("maths", Pins::open(state.path(), "maths").unwrap(), Policy::default());
+    for (hints, risk) in [
+        (json!({}), Risk::Low),
+        (json!({"destructiveHint": true}), Risk::High),
+        (json!({"destructiveHint": true, "readOnlyHint": true}), Risk::High),
+        (json!({"destructiveHint": false, "readOnlyHint": true}), Risk::Low),
+    ] {
+        upstream.learn(&mut vec![json!({"name": "add", "annotations": hints})]).unwrap();
+        assert_eq!(upstream.pinned("mcp__maths__add").unwrap().risk, risk, "{hints}");
     }
 }
 
