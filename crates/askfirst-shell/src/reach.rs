@@ -248,7 +248,7 @@ impl<'a> Reach<'a> {
         match self.sandbox.masked() {
             // The sandbox hides them only in the roots.
             Masked::BySandbox if in_root => {}
-            Masked::BySandbox | Masked::Optional => raise_to(unclear, why),
+            Masked::BySandbox => raise_to(unclear, why),
             Masked::No => raise_to(Approval::Human, why),
         }
     }

@@ -8,8 +8,6 @@ pub enum Masked {
     /// No sandbox hides them. Only a person can let a command read a folder with such a file.
     #[default]
     No,
-    /// The sandbox works here, but the config accepts commands without one. askfirst asks about such a command.
-    Optional,
     /// The sandbox hides them.
     BySandbox,
 }

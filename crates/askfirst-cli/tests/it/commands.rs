@@ -56,11 +56,7 @@ impl Place {
 
     /// Builds a command that runs as on a machine without namespaces, and without a terminal.
     pub(crate) fn without_namespaces(&self, args: &[&str]) -> Command {
-        let mut command = Command::new("setsid");
-        let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
-        command
-            .args(["--wait", "unshare", "-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")])
-            .args(args);
+        let mut command = without_namespaces(args);
         command.current_dir(self.path()).stdin(Stdio::null());
         self.alone(&mut command);
         command
@@ -80,6 +76,16 @@ impl Place {
         let (code, _, err) = told(child.wait_with_output().unwrap());
         (code, err)
     }
+}
+
+/// Builds a command that runs as on a machine without namespaces, and without a terminal.
+pub(crate) fn without_namespaces(args: &[&str]) -> Command {
+    let mut command = Command::new("setsid");
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    command
+        .args(["--wait", "unshare", "-Ur", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_askfirst")])
+        .args(args);
+    command
 }
 
 pub(crate) fn feed(mut command: Command, input: &[u8]) -> (i32, String, String) {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::commands::Place;
+use crate::commands::{Place, feed};
 
 const CONFIG: &str = r#"
 version: 1
@@ -119,7 +119,7 @@ fn doctor_reports_what_this_machine_enforces() {
 fn searched(sandbox: &str) -> Place {
     let config = CONFIG.replace("sandbox:\n", &format!("sandbox:\n{sandbox}"));
     let rules = "{ pattern: grep, approval: none }, { pattern: git add, approval: none }";
-    let place = Place::new(&format!("{config}shell: {{ rules: [{rules}] }}\n"));
+    let place = Place::new(&format!("{config}shell: {{ known_read_only: none, rules: [{rules}] }}\n"));
     for folder in ["work", "asked", "fixed"] {
         fs::create_dir(place.path().join(folder)).unwrap();
     }
@@ -128,23 +128,33 @@ fn searched(sandbox: &str) -> Place {
     place
 }
 
+/// Commands that only the sandbox makes harmless.
+const SEARCHES: &str = r#"
+{"tool":"shell","args":{"command":"rg secret","cwd":"work"}}
+{"tool":"shell","args":{"command":"grep -rn secret .","cwd":"work"}}
+{"tool":"shell","args":{"command":"git add -A","cwd":"work"}}
+{"tool":"shell","args":{"command":"cat /etc/hosts","cwd":"work"}}
+"#;
+
 const SEARCH: &str = r#"{"command":"grep -rh secret .","cwd":"work"}"#;
 
 // invariant: 4
 #[test]
 fn search_needs_no_yes_where_the_sandbox_hides_the_file() {
-    let place = searched("");
-    let (code, out, err) = place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--strict"]);
-    assert!(code == 1 && out.contains("not secret"), "grep reports a file that it cannot open: {out}{err}");
-    assert!(!out.lines().any(|line| line == "secret"), "{out}");
-    let named = r#"{"command":"cat .env","cwd":"work"}"#;
-    assert_eq!(place.run(&["call", "--config", "c.yaml", "shell", "--args", named]).0, 3);
-    // A config that accepts commands without a sandbox does not count on it.
-    let place = searched("  require_os_sandbox: false\n");
-    assert_eq!(place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--strict"]).0, 3);
-    let (_, out, err) =
-        place.run(&["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--approve-all"]);
-    assert!(out.contains("not secret") && !out.lines().any(|line| line == "secret"), "{out}{err}");
+    for sandbox in ["", "  require_os_sandbox: false\n"] {
+        let place = searched(sandbox);
+        let call =
+            |args: &str| place.run(&["call", "--config", "c.yaml", "shell", "--args", args, "--strict"]);
+        let (code, out, err) = call(SEARCH);
+        assert!(
+            code == 1 && out.contains("not secret"),
+            "grep reports a file that it cannot open: {out}{err}"
+        );
+        assert!(!out.lines().any(|line| line == "secret"), "{out}");
+        assert_eq!(call(r#"{"command":"cat .env","cwd":"work"}"#).0, 3);
+        let (_, out, err) = place.feed(&["decide", "--config", "c.yaml"], SEARCHES.as_bytes());
+        assert_eq!(out.matches(r#""verdict":"allow""#).count(), 4, "{out}{err}");
+    }
 }
 
 // invariant: 4
@@ -155,8 +165,10 @@ fn search_needs_a_person_where_no_sandbox_hides_the_file() {
         let args = ["call", "--config", "c.yaml", "shell", "--args", SEARCH, "--approve-all"];
         let output = place.without_namespaces(&args).output().unwrap();
         assert_eq!(output.status.code(), Some(5), "`{sandbox}`: {}", String::from_utf8_lossy(&output.stderr));
-        let (code, out, _) = place.run(&["explain", "--config", "c.yaml", "shell", "--args", SEARCH]);
-        assert!(code == 0 && !out.contains("human"), "{out}");
+        let decide = place.without_namespaces(&["decide", "--config", "c.yaml"]);
+        let (_, out, err) = feed(decide, SEARCHES.as_bytes());
+        assert_eq!(out.matches(r#""approval":"human""#).count(), 3, "{out}{err}");
+        assert_eq!(out.matches(r#""verdict":"ask""#).count(), 4, "{out}{err}");
     }
 }
 

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::commands::without_namespaces;
+
 /// Ordinary commands that need asking, each with the reason.
 const ASKED: [(&str, &str); 7] = [
     ("elv-o217", "it removes `node_modules`, whose programs later commands run"),
@@ -126,8 +128,15 @@ fn verdicts(workspace: &Path, rule: &str, cases: &[&Case]) -> Vec<Value> {
     let place = workspace.to_str().unwrap();
     std::fs::write(workspace.join("askfirst.yaml"), config(rule)).unwrap();
     let home = workspace.parent().unwrap().join("nobody");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_askfirst"))
-        .args(["decide", "--config", "askfirst.yaml"])
+    let args = ["decide", "--config", "askfirst.yaml"];
+    let mut command = if rule.contains("@sandbox") {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askfirst"));
+        command.args(args);
+        command
+    } else {
+        without_namespaces(&args)
+    };
+    let mut child = command
         .current_dir(workspace)
         .env("HOME", &home)
         .env("XDG_STATE_HOME", home.join("state"))

@@ -72,8 +72,7 @@ impl Catalog {
             toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
         }
         if config.main.shell.is_some() {
-            let is_optional = accepts_missing_sandbox(&config);
-            let sandbox = MachineView { is_optional, launcher: Arc::clone(&launcher) };
+            let sandbox = MachineView { launcher: Arc::clone(&launcher) };
             let shell = ShellToolset::with_sandbox(&config, Arc::clone(&launcher) as _, Box::new(sandbox))?;
             toolset = toolset.with(Arc::new(shell));
         }
@@ -92,18 +91,16 @@ impl Catalog {
 
 /// The sandbox of this machine, as the commands of a config see it.
 struct MachineView {
-    /// Whether the config accepts commands without a sandbox.
-    is_optional: bool,
     launcher: Arc<SandboxLauncher>,
 }
 
 impl SandboxView for MachineView {
     /// Only the full tier hides files. The first call in this process starts a program in the sandbox to find it out.
+    /// The launcher uses the same answer: where it is yes, it starts no program without the sandbox.
     fn masked(&self) -> Masked {
-        match (&probe_machine().full, self.is_optional) {
-            (Err(_), _) => Masked::No,
-            (Ok(_), true) => Masked::Optional,
-            (Ok(_), false) => Masked::BySandbox,
+        match &probe_machine().full {
+            Ok(_) => Masked::BySandbox,
+            Err(_) => Masked::No,
         }
     }
 

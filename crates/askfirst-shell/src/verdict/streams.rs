@@ -74,8 +74,11 @@ impl Judge<'_> {
         for (target, reason) in start.redirections.iter().zip(&touched.streams) {
             let mut reason = reason.clone();
             if touched::is_written(target, &reason) && reason.approval < Approval::Required {
+                // The config lets every tool write any content to this file.
+                let is_free = reason.approval == Approval::None && reason.because.is_some();
                 let more = printing
                     .iter()
+                    .filter(|(_, speaks)| !is_free || *speaks == Speaks::Rule)
                     .filter_map(|(start, speaks)| self.printed(start, *speaks, target, touched.unclear));
                 let more = more.max_by_key(|more| more.approval);
                 if let Some(more) = more.filter(|more| more.approval > reason.approval) {

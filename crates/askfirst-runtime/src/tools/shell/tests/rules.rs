@@ -93,8 +93,24 @@ fn rule_for_a_reader_does_not_cover_its_output_file() {
     assert_eq!(world.says("cat a.txt > b.txt"), Required);
     assert_eq!(world.says("cat a.txt >/dev/null 2>&1"), Free);
     assert_eq!(world.says("echo hi > b.txt"), Free);
-    assert_eq!(world.says("ls > b.txt"), Required);
     assert_eq!(world.says("echo hi > askfirst.yaml"), Deny);
+}
+
+#[test]
+fn output_goes_unasked_into_a_file_that_any_tool_may_write() {
+    let reads = "  known_read_only: none\n";
+    let world = world(reads);
+    for command in ["ls > b.txt", "cat a.txt src/main.rs > c", "> c", "ls 2>> c", "cat a.txt | sort > src/c"]
+    {
+        assert_eq!(world.says(command), Free, "{command}");
+    }
+    for command in ["ls > /etc/x", "ls > Makefile", "ls > ../c", "touch c > d"] {
+        assert_eq!(world.says(command), Required, "{command}");
+    }
+    assert_eq!(world.says("cat a.txt > askfirst.yaml"), Deny);
+    let asked = "  paths:\n    kept: { root: ./src, mode: rw, approval: { write: required } }\n";
+    let world = super::world_with(&asked.replace("  paths:\n", ""), reads);
+    assert_eq!(world.says("cat a.txt > src/c"), Required);
 }
 
 // invariant: 7

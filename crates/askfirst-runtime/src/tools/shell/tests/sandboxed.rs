@@ -40,7 +40,7 @@ fn counting(masked: Masked, shell: &str) -> (World, Arc<AtomicUsize>) {
 // invariant: 4
 #[test]
 fn search_beside_a_hidden_file_depends_on_the_sandbox() {
-    for (masked, expected) in [(Masked::BySandbox, Free), (Masked::Optional, Required), (Masked::No, Human)] {
+    for (masked, expected) in [(Masked::BySandbox, Free), (Masked::No, Human)] {
         let (world, _) = counting(masked, READS);
         for command in
             ["rg x", "grep -rn x .", "grep -R x src", "find . -exec cat {} +", "git add -A", "tar cf x ."]
@@ -63,9 +63,7 @@ fn wildcard_leaves_out_hidden_files_unless_it_finds_only_those() {
     {
         assert_eq!(world.says(command), Deny, "{command}");
     }
-    for masked in [Masked::Optional, Masked::No] {
-        assert_eq!(counting(masked, READS).0.says("cat *"), Deny, "{masked:?}");
-    }
+    assert_eq!(counting(Masked::No, READS).0.says("cat *"), Deny);
 }
 
 #[test]
@@ -108,9 +106,7 @@ fn places_that_the_sandbox_shows_are_only_read_without_asking() {
     ] {
         assert_eq!(world.says(command), Required, "{command}");
     }
-    for masked in [Masked::Optional, Masked::No] {
-        assert_eq!(counting(masked, READS).0.says("cat /etc/hosts"), Required, "{masked:?}");
-    }
+    assert_eq!(counting(Masked::No, READS).0.says("cat /etc/hosts"), Required);
     let stricter = counting(Masked::BySandbox, &format!("{READS}  outside_roots: deny\n")).0;
     assert_eq!(stricter.says("cat /etc/hosts"), Deny);
 }
@@ -118,9 +114,7 @@ fn places_that_the_sandbox_shows_are_only_read_without_asking() {
 // invariant: 4
 #[test]
 fn toolchain_is_read_without_asking_only_in_a_sandbox() {
-    for (masked, expected) in
-        [(Masked::BySandbox, Free), (Masked::Optional, Required), (Masked::No, Required)]
-    {
+    for (masked, expected) in [(Masked::BySandbox, Free), (Masked::No, Required)] {
         let (world, _) = counting(masked, READS);
         assert_eq!(world.says("cat /opt/python/lib/os.py"), expected, "{masked:?}");
         assert_eq!(world.says("cat /opt/other/lib/os.py"), Required, "{masked:?}");
