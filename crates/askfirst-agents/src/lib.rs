@@ -8,12 +8,15 @@
 //!
 //! Most agents run a call if their hook fails, so these functions answer any input.
 //!
+//! [`settings`] edits the config of an agent, so that it starts the hook.
+//!
 //! This crate opens no file, reads neither the clock nor the environment, and does not decide about calls.
 
 pub mod agent;
 pub mod answer;
 pub mod contract;
 pub mod event;
+pub mod settings;
 
 pub use agent::{Agent, AgentFacts, UnknownAgent};
 pub use answer::{Answer, Reply};

@@ -65,6 +65,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         "askfirst-cli",
         &[
             "askfirst",
+            "askfirst-agents",
             "askfirst-config",
             "askfirst-display",
             "askfirst-mcp",
