@@ -11,6 +11,7 @@ mod tracked;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use askfirst::ports::Launcher;
@@ -73,6 +74,8 @@ struct ProjectFacts {
     is_shown_by_git: bool,
     products: Products,
     hidden: Vec<HiddenFolder>,
+    /// Why no command can run on a copy of it.
+    rehearsal_obstacle: Option<Arc<str>>,
 }
 
 impl ProjectFacts {
@@ -81,12 +84,16 @@ impl ProjectFacts {
             is_shown_by_git: tracked::is_shown_by_git(folder),
             products: Products::find(folder),
             hidden: hidden::folders(folder),
+            rehearsal_obstacle: rehearsal_obstacle(folder),
         }
     }
 }
 
 /// The files that no tool may read.
 const NEVER_READ: [&str; 5] = [".env", ".env.*", "*.pem", "~/.ssh/**", "~/.aws/**"];
+
+/// Commands that change files in the roots. `rm` is not among them, since it cannot be undone without a copy.
+const CHANGES: [&str; 7] = ["mkdir", "touch", "cp", "mv", "sed -i", "git add", "tee"];
 
 /// Asks the questions, writes the config and asks for trust. With `print`, only prints the config. With `yes`, asks only
 /// for trust, and that only at a terminal.
@@ -137,9 +144,9 @@ pub fn init(common: &Common, print: bool, yes: bool) -> anyhow::Result<Exit> {
         out("");
         out(RUNS_AS_YOU);
         out("`askfirst undo` restores what the last command replaced.");
-        if let Some(why) = rehearsal_obstacle(&folder) {
+        if let Some(why) = &project.rehearsal_obstacle {
             out(&format!(
-                "note: no command can run on a copy here, so askfirst asks before it runs one: {why}"
+                "note: no command can run on a copy here, so askfirst asks about each that no rule allows: {why}"
             ));
         }
         out("");
@@ -160,7 +167,7 @@ fn with_sandbox(project: &Path, sandbox: &serde_json::Value) -> Option<Config> {
 }
 
 /// Returns why no command can run on a copy of the project, or `None` if it can.
-fn rehearsal_obstacle(project: &Path) -> Option<std::sync::Arc<str>> {
+fn rehearsal_obstacle(project: &Path) -> Option<Arc<str>> {
     let sandbox = json!({ "paths": { "project": { "root": ".", "mode": "rw" } } });
     SandboxLauncher::new(with_sandbox(project, &sandbox)?).view_obstacle()
 }
@@ -335,6 +342,13 @@ shell:
         about_default.strip_prefix("  ").unwrap_or_default(),
         approval(answers.looks),
     ));
+    let are_rehearsed = answers.work == Choice::WithoutAsking && project.rehearsal_obstacle.is_none();
+    if answers.writes == Choice::WithoutAsking && !are_rehearsed {
+        text.push_str("    # Changes of files in this folder. `tee` also covers `> file`.\n");
+        for pattern in CHANGES {
+            text.push_str(&format!("    - {{ pattern: \"{pattern}\", approval: none }}\n"));
+        }
+    }
     text
 }
 

@@ -408,6 +408,47 @@ fn init_asks_writes_a_config_and_asks_for_trust() {
 }
 
 #[test]
+fn init_lets_commands_change_files_if_tools_may() {
+    let place = Place::new(CONFIG);
+    let made = Command::new("git").args(["init", "-q"]).arg(place.path()).status();
+    assert!(made.unwrap().success());
+    for name in ["a", "Makefile"] {
+        std::fs::write(place.path().join(name), "x\n").unwrap();
+    }
+    let mut terminal = Terminal::start(&place, &["init"]);
+    terminal.answer("read files below this folder", "");
+    terminal.answer("May it change them", "yes");
+    terminal.answer("only read", "");
+    terminal.answer("other commands on a copy first?", "ask");
+    terminal.answer("reach the network?", "");
+    terminal.press("y");
+    assert_eq!(terminal.end().0, 0);
+    let decided = |command: &str| {
+        let (_, printed, complaint) = place.run(&["decide", "--", command]);
+        let line: serde_json::Value = serde_json::from_str(&printed).expect(&complaint);
+        line["verdict"].as_str().unwrap().to_owned()
+    };
+    for command in [
+        "mkdir -p x/y",
+        "touch b",
+        "mv a b",
+        "cp a b",
+        "sed -i s/x/y/ a",
+        "git add a",
+        "git add -A",
+        "cat a > b",
+        "echo x >> a",
+        "git log | tee b",
+    ] {
+        assert_eq!(decided(command), "allow", "{command}");
+    }
+    for command in ["rm a", "mv a Makefile", "mkdir ../x", "cp a /etc/x", "make", "git commit -m x"] {
+        assert_eq!(decided(command), "ask", "{command}");
+    }
+    assert_eq!(decided("cp a .git/hooks/pre-commit"), "deny");
+}
+
+#[test]
 fn init_yes_at_a_terminal_asks_only_for_trust() {
     let place = Place::new(CONFIG);
     let mut terminal = Terminal::start(&place, &["init", "--yes"]);

@@ -19,7 +19,7 @@ fn faults(yaml: &str) -> Vec<String> {
 
 fn project(is_shown_by_git: bool) -> ProjectFacts {
     let products = Products { kinds: vec!["Node"], folders: vec!["dist", ".next", "node_modules/.cache"] };
-    ProjectFacts { is_shown_by_git, products, hidden: Vec::new() }
+    ProjectFacts { is_shown_by_git, products, ..ProjectFacts::default() }
 }
 
 #[test]
@@ -83,6 +83,24 @@ fn no_answers_let_a_command_run_project_code_unseen() {
             let mut rules = yaml.lines().filter(|line| line.contains("pattern:"));
             assert!(rules.all(|rule| !rule.contains("approval: none")), "{yaml}");
         }
+    }
+}
+
+#[test]
+fn rules_allow_changes_unless_every_command_is_rehearsed() {
+    let able = project(true);
+    let unable = ProjectFacts { rehearsal_obstacle: Some("no views".into()), ..project(true) };
+    let asks = Answers { work: Choice::Asked, ..Answers::YES };
+    for (answers, project, expected) in [
+        (Answers::YES, &able, false),
+        (asks, &able, true),
+        (Answers::YES, &unable, true),
+        (Answers { writes: Choice::Asked, ..asks }, &able, false),
+        (Answers { writes: Choice::Never, ..asks }, &unable, false),
+    ] {
+        let yaml = text(answers, project);
+        assert_eq!(yaml.contains("pattern: \"mkdir\", approval: none"), expected, "{answers:?}: {yaml}");
+        assert_eq!(faults(&yaml), Vec::<String>::new(), "{yaml}");
     }
 }
 
