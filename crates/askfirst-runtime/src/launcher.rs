@@ -4,31 +4,35 @@
 
 mod convert;
 mod journal;
+mod network;
 mod plain;
 mod registry;
 mod toolchains;
 mod tracker;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use askfirst::SandboxStatus;
 use askfirst::ports::{
     Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport,
+    WriteScope,
 };
-use askfirst::{RunFactKind, SandboxStatus};
 use askfirst_sandbox::{
-    Attempt, Descriptors, End, LaunchError, Limits, Network, OSProfile, Spec, Stop, Violation,
-    attach_in_sandbox,
+    Attempt, Descriptors, End, LaunchError, Limits, LoopbackNetwork, Network, OSProfile, Spec, Stop,
+    Violation, attach_in_sandbox,
 };
 
 use crate::sandbox::{
     DerivedProfile, StartEnvironment, Toolchains, derive_os_sandbox_profile, probe_machine, untested_sandbox,
 };
-use askfirst_config::{Config, NetworkAccess, Settings, Tier};
+use askfirst_config::{Config, Settings, Tier};
 use askfirst_rehearsal::Rehearsals;
 use convert::{ended, output_listener, pass_stop, session_ended};
 pub(crate) use convert::{finished, joined, spec};
+pub(crate) use network::is_network;
 pub use plain::PlainLauncher;
 use plain::launch_plain;
 use registry::LaunchRegistry;
@@ -122,6 +126,9 @@ pub struct SandboxLauncher {
     toolchains: Mutex<Option<Arc<Toolchains>>>,
     /// Made for the first process on a view.
     rehearsals: OnceLock<Result<Rehearsals, String>>,
+    /// Whether the session has a server. Without one, each process has a network of its own.
+    shares_loopback: AtomicBool,
+    network: OnceLock<Option<Arc<LoopbackNetwork>>>,
 }
 
 /// Whether the roots are searched after a process for protected names that it created.
@@ -142,8 +149,19 @@ impl SandboxLauncher {
         let start = StartEnvironment::read();
         let state = Some(start.places.state.clone());
         let (running, tracker) = (LaunchRegistry::default(), OnceLock::new());
-        let rehearsals = OnceLock::new();
-        Self { config, running, tracker, state, start, toolchains: Mutex::default(), rehearsals }
+        let (rehearsals, network, shares_loopback) =
+            (OnceLock::new(), OnceLock::new(), AtomicBool::new(false));
+        Self {
+            config,
+            running,
+            tracker,
+            state,
+            start,
+            toolchains: Mutex::default(),
+            rehearsals,
+            shares_loopback,
+            network,
+        }
     }
 
     /// Uses another state folder than the user's own.
@@ -287,24 +305,6 @@ impl SandboxLauncher {
         }
     }
 
-    /// Whether a person's yes gives a call the network that it tried to reach.
-    pub(crate) fn may_grant_network(&self) -> bool {
-        let shell = self.config.main.shell.as_ref();
-        shell.is_some_and(|shell| shell.network == NetworkAccess::Required) && !self.profile_forbids_network()
-    }
-
-    fn profile_forbids_network(&self) -> bool {
-        let layers = std::iter::once(&self.config.main).chain(&self.config.floors);
-        let mut profiles = layers.filter_map(|layer| layer.sandbox.os_profile.as_ref());
-        profiles.any(|profile| profile.network == Some(false))
-    }
-
-    /// Returns the network of a launch: the one of its profile, or more if a rule or a person has accepted that.
-    pub(crate) fn network_of(&self, launch: &Launch, of_profile: Network) -> Network {
-        let was_accepted = launch.accepted.contains(&RunFactKind::Network);
-        if was_accepted && !self.profile_forbids_network() { Network::Shared } else { of_profile }
-    }
-
     fn roots(&self) -> Vec<PathBuf> {
         self.config.main.sandbox.paths.values().map(|path| path.root.clone()).collect()
     }
@@ -328,17 +328,6 @@ impl SandboxLauncher {
     }
 }
 
-/// Whether access to the network would have allowed the attempt.
-pub(crate) fn is_network(attempt: Attempt) -> bool {
-    use rustix::net::AddressFamily;
-    let inet = [AddressFamily::INET, AddressFamily::INET6].map(|family| i32::from(family.as_raw()));
-    match attempt {
-        Attempt::Socket(family) => inet.contains(&family),
-        Attempt::Outside(_) => true,
-        Attempt::DatagramPair | Attempt::Mount(_) | Attempt::Namespace => false,
-    }
-}
-
 /// Whether a setup failed because a file was replaced or removed meanwhile.
 fn was_replaced(cause: &std::io::Error) -> bool {
     use rustix::io::Errno;
@@ -353,6 +342,10 @@ impl Launcher for SandboxLauncher {
 
     fn rehearse(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
         self.run_on_views(launch)
+    }
+
+    fn share_loopback(&self) {
+        self.shares_loopback.store(true, Ordering::Release);
     }
 
     fn launch(&self, launch: &Launch) -> Result<ProcessOutput, LaunchFailed> {
@@ -409,6 +402,11 @@ impl SandboxLauncher {
             let network = self.network_of(launch, derived.profile.network);
             let profile = OSProfile { network, ..derived.profile.clone() };
             let profile = &self.limit_writes(profile, launch.writes);
+            let spec = &match launch.writes {
+                WriteScope::Products => self.with_session_network(launch, sandbox, profile, spec),
+                // It writes the real files, so no other process may have it do that.
+                WriteScope::Everything => spec.clone(),
+            };
             let result = askfirst_sandbox::launch_in_sandbox(sandbox, profile, spec, stop);
             hidden = match &result {
                 Ok(outcome) => self.explain_outcome(&outcome.finished, spec, profile),

@@ -115,10 +115,11 @@ impl SandboxLauncher {
             let views = rehearsals
                 .views(&mut profile, &spec.folder, direct, &derived.before.missing)
                 .map_err(no_view)?;
-            let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, &spec, stop);
+            let spec = &self.with_session_network(launch, sandbox, &profile, &spec);
+            let result = askfirst_sandbox::launch_in_sandbox(sandbox, &profile, spec, stop);
             hidden = match &result {
-                Ok(outcome) => self.explain_outcome(&outcome.finished, &spec, &profile),
-                Err(failed) => self.explain_failure(failed, &spec, &profile),
+                Ok(outcome) => self.explain_outcome(&outcome.finished, spec, &profile),
+                Err(failed) => self.explain_failure(failed, spec, &profile),
             };
             let outcome = result?;
             let mut facts = facts(&outcome);

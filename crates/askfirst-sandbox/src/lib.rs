@@ -64,7 +64,7 @@ pub use code_pages::release_code_pages;
 pub use error::{LaunchError, SpecPart};
 pub use free_memory::release_free_memory;
 pub use isolation::{
-    Attempt, Helper, HelperError, NoView, ProbeError, Sandbox, SandboxRun, Tier, Violation,
+    Attempt, Helper, HelperError, LoopbackNetwork, NoView, ProbeError, Sandbox, SandboxRun, Tier, Violation,
     attach_in_sandbox, landlock_version, launch_in_sandbox, run_helper_if_requested,
 };
 pub use launch::launch;

@@ -118,6 +118,21 @@ pub fn run_helper_if_requested() {}
 #[derive(Debug)]
 pub struct Sandbox(());
 
+/// A network that programs share. Only Linux has it.
+#[derive(Debug)]
+pub enum LoopbackNetwork {}
+
+impl LoopbackNetwork {
+    /// Always fails, since only Linux has such networks.
+    ///
+    /// # Errors
+    ///
+    /// Fails on this system.
+    pub fn create(_sandbox: &Sandbox, _user: User) -> Result<Self, LaunchError> {
+        Err(unsupported())
+    }
+}
+
 /// Why no view of a folder can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("only Linux has views")]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::capture::Capture;
+use crate::isolation::LoopbackNetwork;
 
 /// One program to run.
 #[derive(Clone)]
@@ -25,6 +26,9 @@ pub struct Spec {
     pub stdin: Stdin,
     /// The resource limits of the program.
     pub limits: Limits,
+    /// A network that the program shares with others, instead of a new one. It is used only in a sandbox with namespaces
+    /// of its own, and only if the profile grants no network and runs the program as the user of this network.
+    pub network: Option<Arc<LoopbackNetwork>>,
     /// Receives the output of the program while it runs.
     pub listener: Option<OutputListener>,
 }
@@ -51,6 +55,7 @@ impl Spec {
             folder: folder.into(),
             stdin: Stdin::Null,
             limits: Limits::default(),
+            network: None,
             listener: None,
         }
     }

@@ -298,6 +298,10 @@ pub trait Launcher: Send + Sync {
         Some("this launcher has no views".into())
     }
 
+    /// Lets the processes without a network that start from now on reach each other over a loopback network, because a
+    /// server is about to start. A process with more access is never among them.
+    fn share_loopback(&self) {}
+
     /// Runs a process on a view of everything that it may write, and waits until it ends.
     ///
     /// # Errors

@@ -49,6 +49,7 @@ pub(crate) fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
             file: launch.file,
             output: launch.output,
         },
+        network: None,
         listener: None,
     })
 }

@@ -70,7 +70,7 @@ pub(super) fn start(
     // No process reads notifications during the self-test.
     let notification = match order.task {
         Task::Program => Notification::On,
-        Task::SelfTest => Notification::Off,
+        Task::SelfTest | Task::Network => Notification::Off,
     };
     let mut setup = ChildSetup {
         order,

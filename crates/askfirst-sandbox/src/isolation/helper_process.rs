@@ -12,7 +12,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, mpsc};
 use std::thread::Scope;
 
@@ -22,13 +22,16 @@ use super::cpu_pin::CpuPin;
 use super::landlock::{self, AccessRights, Ruleset, Tcp};
 use super::mounts::KernelMounts;
 use super::network::{self, SetupThread};
-use super::order::{Backend, HelperMessage, Order, SetupError};
-use super::{init, mounts, streams, sys, wire};
+use super::order::{Backend, HelperMessage, Order, OwnNetwork, SetupError, Task};
+use super::{init, loopback, mounts, passing, streams, sys, wire};
 use crate::profile::{OSProfile, User};
 
 /// The descriptors at which the launcher passes the order and the message pipe.
 pub(super) const ORDER: RawFd = 3;
 pub(super) const MESSAGES: RawFd = 4;
+
+/// The descriptor at which the launcher passes a network.
+const NETWORK: RawFd = 5;
 
 /// All namespaces except the network, which takes longer than all others together.
 const NAMESPACES: c_int = libc::CLONE_NEWUSER
@@ -52,6 +55,10 @@ impl MessageWriter {
     pub(super) fn send(&self, message: &HelperMessage) {
         // If the launcher is gone, the message does not matter: the end of the launcher ends all processes.
         let _ = rustix::io::retry_on_intr(|| rustix::io::write(&self.0, &message.encode()));
+    }
+
+    pub(super) fn send_descriptor(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        passing::send(&self.0, &[fd])
     }
 
     pub(super) fn send_failure(&self, failed: &SetupError) {
@@ -80,6 +87,9 @@ pub(super) fn main() -> ! {
         Err(failed) => messages.fail(&failed),
     };
     let done = match order.backend {
+        Backend::Namespaces if order.task == Task::Network => {
+            die_with_parent(MESSAGES).and_then(|()| loopback::create_in_helper(&order, &messages))
+        }
         Backend::Namespaces => run_with_namespaces(&order, &messages),
         Backend::Bubblewrap => run_in_bubblewrap(&order, &messages),
         Backend::ContentOnly => run_content_only(&order, &messages),
@@ -123,7 +133,12 @@ fn run_with_namespaces(order: &Order, messages: &MessageWriter) -> Result<i32, S
     disable_core_contents()?;
     change_user(order)?;
     init::block_signals().map_err(SetupError::at("blocking signals"))?;
-    let init_process = start_init(order, messages, &[])?;
+    let network = match order.own_network {
+        OwnNetwork::New => None,
+        // SAFETY: the launcher has passed this descriptor, and no other code in this process uses it.
+        OwnNetwork::Passed => Some(unsafe { OwnedFd::from_raw_fd(NETWORK) }),
+    };
+    let init_process = start_init(order, messages, network, &[])?;
     let code = init::wait_outside(init_process.pid).map_err(SetupError::at("waiting for PID 1"))?;
     drop(init_process.hold);
     Ok(code)
@@ -137,18 +152,24 @@ pub(super) struct InitProcess {
     pub(super) cpu_pin: CpuPin,
 }
 
-/// Forks PID 1, which sets up the sandbox and starts the program. PID 1 closes the descriptors in `ours`.
+/// Forks PID 1, in the network if the order has been passed one. PID 1 sets up the sandbox and starts the program. It
+/// closes the descriptors in `ours`.
 pub(super) fn start_init(
     order: &Order,
     messages: &MessageWriter,
+    network: Option<OwnedFd>,
     ours: &[RawFd],
 ) -> Result<InitProcess, SetupError> {
     let (alive, hold) = io::pipe().map_err(SetupError::at("creating a pipe"))?;
     let outer_ids = OuterIds::now();
     let cpu_pin = CpuPin::start();
-    match sys::fork_into(NAMESPACES).map_err(SetupError::at("creating the namespaces"))? {
+    let forked = match &network {
+        None => sys::fork_into(NAMESPACES),
+        Some(network) => loopback::fork_inside(network.as_fd(), NAMESPACES),
+    };
+    match forked.map_err(SetupError::at("creating the namespaces"))? {
         0 => {
-            drop(hold);
+            drop((hold, network));
             ours.iter().for_each(|fd| sys::close(*fd));
             let done = std::thread::scope(|scope| {
                 let second = set_up(order, &outer_ids, alive.as_raw_fd(), &cpu_pin, scope)?;
@@ -164,14 +185,25 @@ pub(super) fn start_init(
 }
 
 /// The user and group outside the sandbox, which are mapped to the same ids inside.
-struct OuterIds {
+pub(super) struct OuterIds {
     user: u32,
     group: u32,
 }
 
 impl OuterIds {
-    fn now() -> Self {
+    pub(super) fn now() -> Self {
         Self { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
+    }
+
+    /// Maps them in the new user namespace of this process.
+    pub(super) fn map(&self) -> Result<(), SetupError> {
+        let map = |file: &str, text: String| {
+            sys::write_file(&format!("/proc/self/{file}"), &text)
+                .map_err(SetupError::at(format!("writing `{file}`")))
+        };
+        map("setgroups", "deny".to_owned())?;
+        map("uid_map", format!("{0} {0} 1", self.user))?;
+        map("gid_map", format!("{0} {0} 1", self.group))
     }
 }
 
@@ -233,14 +265,7 @@ fn set_up<'scope>(
     };
     // Start with the network, since it takes longest.
     let network = network::start(order, cpu_pin, scope, leave)?;
-    let OuterIds { user, group } = outer_ids;
-    let map = |file: &str, text: String| {
-        sys::write_file(&format!("/proc/self/{file}"), &text)
-            .map_err(SetupError::at(format!("writing `{file}`")))
-    };
-    map("setgroups", "deny".to_owned())?;
-    map("uid_map", format!("{user} {user} 1"))?;
-    map("gid_map", format!("{group} {group} 1"))?;
+    outer_ids.map()?;
     streams::reopen_terminals()?;
     // The receiver is gone only if the network setup failed, which is reported at the end.
     mounts::build(order, move |kernel_mounts| moved.send(kernel_mounts).unwrap_or(()))?;

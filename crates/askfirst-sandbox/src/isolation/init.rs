@@ -165,6 +165,7 @@ pub(super) fn run(
 ) -> Result<Infallible, SetupError> {
     let failed = || SetupError::at::<io::Error>("following the program");
     let signals = signals().map_err(failed())?;
+    let counters = has_separate_network(order).then(|| Counters::open(order.own_network));
     let (program, listener) = match child::start(order, cpu_pin, wait)? {
         StartResult::Running(pid, listener) => (pid, listener),
         StartResult::NotRunning(message) => {
@@ -178,7 +179,7 @@ pub(super) fn run(
         order,
         messages,
         program,
-        counters: has_separate_network(order).then(Counters::open),
+        counters,
         deadline: order.profile.limits.wall.filter(|_| has_own_processes(order)).and_then(deadline_after),
     };
     let mut attempts = None;
@@ -282,8 +283,7 @@ impl Ending<'_> {
         };
         if left == Children::Some {
             facts.left_processes = leftovers::count(self.program);
-            facts.listening =
-                self.counters.as_ref().map(|_| leftovers::listening_ports()).unwrap_or_default();
+            facts.listening = self.counters.as_ref().map(Counters::new_ports).unwrap_or_default();
         }
         if facts != RunFacts::default() {
             self.messages.send(&HelperMessage::Facts(facts));

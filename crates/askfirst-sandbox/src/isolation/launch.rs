@@ -1,9 +1,9 @@
 //! Starts a helper with its order, and turns the messages of the helper into the result of the program.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 use super::helper::{NAME, Program};
-use super::order::{Backend, HelperMessage, Order, Task};
+use super::messages::MessageReader;
+use super::order::{Backend, HelperMessage, Order, OwnNetwork, Task};
 use super::pool::IdleHelper;
 use super::violation::Violation;
 use super::{SEALS, Sandbox, bubblewrap, wire};
@@ -21,7 +22,7 @@ use crate::launch::{
 };
 use crate::marker::{self, Marker};
 use crate::prepare::{SpawnArgs, argv, open_folder, variables};
-use crate::profile::{Descriptors, OSProfile, User, View};
+use crate::profile::{Descriptors, Network, OSProfile, User, View};
 use crate::spawn::{ChildStreams, ExtraFds, Session, spawn};
 use crate::spec::{End, LaunchOutcome, Limits, RunFacts, Spec};
 use crate::stop::Stop;
@@ -63,9 +64,18 @@ pub(super) fn launch_task(
     stop: &Stop,
     task: Task,
 ) -> Result<SandboxRun, LaunchError> {
-    let order = build_order(sandbox, profile, spec, task)?;
+    let mut order = build_order(sandbox, profile, spec, task)?;
+    let network = spec.network.as_ref().filter(|network| {
+        let is_possible = order.backend == Backend::Namespaces && order.profile.network == Network::Own;
+        is_possible && order.profile.user == network.user
+    });
+    let network = network.map(|network| network.namespace.try_clone()).transpose();
+    let network = network.map_err(LaunchError::system("duplicating the network"))?;
+    if network.is_some() {
+        order.own_network = OwnNetwork::Passed;
+    }
     let spec = &Spec { limits: launcher_limits(&order, &spec.limits), ..spec.clone() };
-    let launch = HelperLaunch::of(sandbox, order)?;
+    let launch = HelperLaunch::of(sandbox, order, network)?;
     let spawn = |ends: &ChildStreams, session| launch.spawn_helper(ends, session);
     let finished = run(spec, stop, &launch.plan(&spawn), |_| Ok(()))?;
     let (end, violations, facts) = launch.result(finished.end, spec)?;
@@ -95,7 +105,7 @@ pub fn attach_in_sandbox(
         }
     };
     let launch = match resume {
-        None => HelperLaunch::of(sandbox, order)?,
+        None => HelperLaunch::of(sandbox, order, None)?,
         Some(_) => HelperLaunch::new(sandbox, order, resume)?,
     };
     let spawn = |ends: &ChildStreams, session| launch.spawn_helper(ends, session);
@@ -143,6 +153,7 @@ pub(super) fn build_order(
         env: spec.env.clone(),
         folder,
         terminal: TerminalAccess::Detached,
+        own_network: OwnNetwork::New,
         profile,
     })
 }
@@ -180,7 +191,7 @@ struct HelperLaunch {
 }
 
 /// How the helper gets its order.
-enum HelperStart {
+pub(super) enum HelperStart {
     /// The helper is started with its order.
     New {
         prepared: SpawnArgs,
@@ -189,68 +200,56 @@ enum HelperStart {
         reports_end: bool,
     },
     /// A running helper receives the order, together with the pipe for its messages.
-    Pooled { helper: IdleHelper, order: OwnedFd, messages_end: RefCell<Option<OwnedFd>> },
+    Pooled {
+        helper: IdleHelper,
+        order: OwnedFd,
+        messages_end: RefCell<Option<OwnedFd>>,
+        network: Option<OwnedFd>,
+    },
 }
 
-/// The messages of the helper that have arrived so far.
-struct MessageReader {
-    pipe: PipeReader,
-    buffer: RefCell<MessageBuffer>,
-    after_report: AfterReport,
-}
-
-/// Bytes and messages read from the pipe of a helper.
-#[derive(Default)]
-struct MessageBuffer {
-    /// An incomplete message.
-    partial: Vec<u8>,
-    messages: Vec<HelperMessage>,
-    /// Whether the pipe is closed, so that no further message can arrive.
-    closed: bool,
-}
-
-impl MessageReader {
-    /// Makes the pipe non-blocking, since a process that we could not kill may hold the other end.
-    fn new(pipe: PipeReader, after_report: AfterReport) -> io::Result<Self> {
-        rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(Self { pipe, buffer: RefCell::default(), after_report })
-    }
-
-    /// Reads the messages that have arrived since the last call.
-    fn read_messages(&self) -> io::Result<RefMut<'_, MessageBuffer>> {
-        let mut buffer = self.buffer.borrow_mut();
-        let MessageBuffer { partial, messages, closed } = &mut *buffer;
-        match (&self.pipe).read_to_end(partial) {
-            Ok(_) => *closed = true,
-            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
-            Err(cause) => return Err(cause),
+impl HelperStart {
+    /// Prepares the start of a helper for this order alone, with its end of the channel for messages.
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        mut order: Order,
+        messages_end: OwnedFd,
+        more: Option<OwnedFd>,
+    ) -> Result<Self, LaunchError> {
+        let marker = Marker::fresh().map_err(LaunchError::system("reading random bytes"))?;
+        let mark = [marker::VARIABLE.as_bytes(), b"=", marker.value().as_bytes()].concat();
+        add_mark(&mut order, &marker);
+        let system = |doing| LaunchError::system::<io::Error>(doing);
+        let sealed = seal(&wire::encode(&order)).map_err(system("sealing the order"))?;
+        let mut extra = vec![sealed, messages_end];
+        extra.extend(more);
+        let mut path = c"/proc/self/exe".to_owned();
+        match &sandbox.helper.0 {
+            Program::Own => {}
+            Program::File(file) => {
+                path = CString::new(format!("/proc/self/fd/{}", 3 + extra.len()))
+                    .map_err(|cause| system("duplicating the helper descriptor")(cause.into()))?;
+                extra.push(file.try_clone().map_err(system("duplicating the helper descriptor"))?);
+            }
         }
-        let mut rest = partial.as_slice();
-        while let Some((message, after)) = HelperMessage::decode(rest) {
-            messages.push(message);
-            rest = after;
+        let mut argv = vec![CString::new(NAME).map_err(|cause| system("naming the helper")(cause.into()))?];
+        if let Some(bubblewrap) = &sandbox.bubblewrap {
+            let command = bubblewrap::command(&order, &sandbox.helper, extra.len())?;
+            argv = command.argv;
+            extra.extend(command.descriptors);
+            path = crate::prepare::c_string(bubblewrap.as_os_str().as_encoded_bytes(), || {
+                crate::SpecPart::Program
+            })?;
         }
-        *partial = rest.to_vec();
-        Ok(buffer)
-    }
-}
-
-impl EndReporter for MessageReader {
-    fn poll_fd(&self) -> BorrowedFd<'_> {
-        self.pipe.as_fd()
-    }
-
-    fn report(&self) -> io::Result<EndReport> {
-        let buffer = self.read_messages()?;
-        Ok(match buffer.messages.last() {
-            Some(HelperMessage::Gone(_)) => EndReport::Complete,
-            Some(_) | None if buffer.closed => EndReport::Closed,
-            Some(_) | None => EndReport::None,
-        })
-    }
-
-    fn after_report(&self) -> AfterReport {
-        self.after_report
+        let prepared = SpawnArgs {
+            path,
+            argv,
+            envp: vec![crate::prepare::c_string(&mark, || crate::SpecPart::Program)?],
+            folder: open_folder(Path::new("/"))?,
+            marker,
+        };
+        let extra = ExtraFds::new(extra).map_err(system("duplicating descriptors"))?;
+        Ok(Self::New { prepared, extra, reports_end: sandbox.backend == Backend::Namespaces })
     }
 }
 
@@ -278,14 +277,14 @@ impl StopMonitor for AttachedProgram<'_> {
 
 impl HelperLaunch {
     /// Uses a helper from the pool if the order can, and starts one otherwise.
-    fn of(sandbox: &Sandbox, order: Order) -> Result<Self, LaunchError> {
+    fn of(sandbox: &Sandbox, order: Order, network: Option<OwnedFd>) -> Result<Self, LaunchError> {
         let pooled = match (&sandbox.pool, order.profile.user, order.profile.descriptors) {
             (Some(pool), User::Same, Descriptors::Standard) => pool.take(&sandbox.helper)?,
             (Some(_) | None, _, _) => None,
         };
         match pooled {
-            Some(helper) => Self::pooled(helper, order),
-            None => Self::new(sandbox, order, None),
+            Some(helper) => Self::pooled(helper, order, network),
+            None => Self::new(sandbox, order, network),
         }
     }
 
@@ -299,7 +298,7 @@ impl HelperLaunch {
     }
 
     /// Uses a running helper from the pool.
-    fn pooled(helper: IdleHelper, mut order: Order) -> Result<Self, LaunchError> {
+    fn pooled(helper: IdleHelper, mut order: Order, network: Option<OwnedFd>) -> Result<Self, LaunchError> {
         let system = |doing| LaunchError::system::<io::Error>(doing);
         add_mark(&mut order, &helper.marker);
         let (messages, messages_end) = io::pipe().map_err(system("creating a pipe"))?;
@@ -310,61 +309,30 @@ impl HelperLaunch {
                 helper,
                 order,
                 messages_end: RefCell::new(Some(messages_end.into())),
+                network,
             },
             messages,
         })
     }
 
-    /// Starts a helper for this order alone. `resume` is the pipe for resume messages, if the program may stop.
-    fn new(sandbox: &Sandbox, mut order: Order, resume: Option<OwnedFd>) -> Result<Self, LaunchError> {
-        let marker = Marker::fresh().map_err(LaunchError::system("reading random bytes"))?;
-        let mark = [marker::VARIABLE.as_bytes(), b"=", marker.value().as_bytes()].concat();
-        add_mark(&mut order, &marker);
+    /// Starts a helper for this order alone. `more` is the pipe for resume messages if the program may stop, or the network
+    /// that is passed.
+    fn new(sandbox: &Sandbox, order: Order, more: Option<OwnedFd>) -> Result<Self, LaunchError> {
         let system = |doing| LaunchError::system::<io::Error>(doing);
         let (messages, messages_end) = io::pipe().map_err(system("creating a pipe"))?;
-        let sealed = seal(&wire::encode(&order)).map_err(system("sealing the order"))?;
-        let mut extra = vec![sealed, messages_end.into()];
-        extra.extend(resume);
-        let mut path = c"/proc/self/exe".to_owned();
-        match &sandbox.helper.0 {
-            Program::Own => {}
-            Program::File(file) => {
-                path = CString::new(format!("/proc/self/fd/{}", 3 + extra.len()))
-                    .map_err(|cause| system("duplicating the helper descriptor")(cause.into()))?;
-                extra.push(file.try_clone().map_err(system("duplicating the helper descriptor"))?);
-            }
-        }
-        let mut argv = vec![CString::new(NAME).map_err(|cause| system("naming the helper")(cause.into()))?];
-        if let Some(bubblewrap) = &sandbox.bubblewrap {
-            let command = bubblewrap::command(&order, &sandbox.helper, extra.len())?;
-            argv = command.argv;
-            extra.extend(command.descriptors);
-            path = crate::prepare::c_string(bubblewrap.as_os_str().as_encoded_bytes(), || {
-                crate::SpecPart::Program
-            })?;
-        }
-        let prepared = SpawnArgs {
-            path,
-            argv,
-            envp: vec![crate::prepare::c_string(&mark, || crate::SpecPart::Program)?],
-            folder: open_folder(Path::new("/"))?,
-            marker,
-        };
-        let extra = ExtraFds::new(extra).map_err(system("duplicating descriptors"))?;
+        let start = HelperStart::new(sandbox, order, messages_end.into(), more)?;
         let messages = MessageReader::new(messages, AfterReport::Exits).map_err(system("creating a pipe"))?;
-        Ok(Self {
-            start: HelperStart::New { prepared, extra, reports_end: sandbox.backend == Backend::Namespaces },
-            messages,
-        })
+        Ok(Self { start, messages })
     }
 
     fn spawn_helper(&self, ends: &ChildStreams, session: Session) -> io::Result<Pid> {
         match &self.start {
             HelperStart::New { prepared, extra, .. } => spawn(prepared, ends, extra, session),
-            HelperStart::Pooled { helper, order, messages_end } => {
+            HelperStart::Pooled { helper, order, messages_end, network } => {
                 // Take our copy, so that only the helper and its children hold this end.
                 let messages_end = messages_end.take().ok_or(io::ErrorKind::BrokenPipe)?;
-                helper.send(order, &messages_end, ends)
+                let network = network.as_ref().map(AsFd::as_fd);
+                helper.send(order, &messages_end, ends, network)
             }
         }
     }

@@ -25,10 +25,13 @@ mod job_control;
 mod landlock;
 mod launch;
 mod leftovers;
+mod loopback;
+mod messages;
 mod mounts;
 mod network;
 mod notify;
 mod order;
+mod passing;
 mod pool;
 mod pooled_helper;
 mod routes;
@@ -47,6 +50,7 @@ use std::path::PathBuf;
 
 pub use helper::{Helper, HelperError, run_helper_if_requested};
 pub use launch::{SandboxRun, attach_in_sandbox, launch_in_sandbox};
+pub use loopback::LoopbackNetwork;
 pub use view_check::NoView;
 pub use violation::{Attempt, Violation};
 

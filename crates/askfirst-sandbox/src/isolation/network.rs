@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvError, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::cpu_pin::CpuPin;
-use super::order::{Order, SetupError};
+use super::order::{Order, OwnNetwork, SetupError};
 use super::sys;
 use crate::profile::Network;
 
@@ -37,7 +37,7 @@ pub(super) fn start<'scope>(
         libc::mallopt(libc::M_ARENA_MAX, 1)
     };
     let proc = sys::open_path(libc::AT_FDCWD, c"/proc").map_err(SetupError::at("creating the network"))?;
-    let own = order.profile.network == Network::Own;
+    let own = order.profile.network == Network::Own && order.own_network == OwnNetwork::New;
     let (sender, created) = channel();
     cpu_pin.release();
     let thread = thread::Builder::new().spawn_scoped(scope, move || {
@@ -51,7 +51,7 @@ pub(super) fn start<'scope>(
 }
 
 fn create(proc: &OwnedFd) -> Result<File, SetupError> {
-    sys::unshare_network().map_err(SetupError::at("creating the network"))?;
+    sys::unshare(libc::CLONE_NEWNET).map_err(SetupError::at("creating the network"))?;
     sys::raise_loopback().map_err(SetupError::at("enabling the loopback device"))?;
     sys::open_own_network(proc.as_fd()).map_err(SetupError::at("creating the network"))
 }

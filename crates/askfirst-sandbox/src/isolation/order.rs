@@ -18,7 +18,17 @@ pub(crate) struct Order {
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) folder: PathBuf,
     pub(crate) terminal: TerminalAccess,
+    pub(crate) own_network: OwnNetwork,
     pub(crate) profile: OSProfile,
+}
+
+/// Where the network of a program comes from that does not share the network of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnNetwork {
+    /// It is created for the program.
+    New,
+    /// The launcher passes it, and other programs may be in it.
+    Passed,
 }
 
 /// How the sandbox is built.
@@ -39,6 +49,8 @@ pub(crate) enum Task {
     Program,
     /// The self-test of the helper. The program follows only if the self-test passes.
     SelfTest,
+    /// No program: the helper creates a network and sends it to the launcher.
+    Network,
 }
 
 /// A setup step that failed. Then nothing runs.

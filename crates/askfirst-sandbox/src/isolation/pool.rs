@@ -7,20 +7,16 @@ use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, sendmsg,
-    socketpair,
-};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags};
 
 use super::helper::{Helper, POOLED_NAME, Program};
-use super::pooled_helper::PASSED_FDS;
+use super::passing;
 use crate::error::LaunchError;
 use crate::marker::{self, Marker};
 use crate::prepare::{SpawnArgs, c_string, open_folder};
@@ -183,18 +179,18 @@ impl IdleHelper {
         rustix::event::poll(&mut polls, Some(&now)) == Ok(0)
     }
 
-    /// Sends an order, together with the pipe for messages and the streams of the program.
-    pub(super) fn send(&self, order: &OwnedFd, messages: &OwnedFd, ends: &ChildStreams) -> io::Result<Pid> {
+    /// Sends an order, together with the pipe for messages, the streams of the program and the network, if one is passed.
+    pub(super) fn send(
+        &self,
+        order: &OwnedFd,
+        messages: &OwnedFd,
+        ends: &ChildStreams,
+        network: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Pid> {
         let orders = self.orders.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
-        let passed: [BorrowedFd<'_>; PASSED_FDS] =
-            [order, messages, &ends.stdin, &ends.stdout, &ends.stderr].map(AsFd::as_fd);
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED_FDS))];
-        let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        if !ancillary.push(SendAncillaryMessage::ScmRights(&passed)) {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        let parts = [io::IoSlice::new(b"o")];
-        rustix::io::retry_on_intr(|| sendmsg(orders, &parts, &mut ancillary, SendFlags::NOSIGNAL))?;
+        let passed = [order, messages, &ends.stdin, &ends.stdout, &ends.stderr].map(AsFd::as_fd);
+        let passed: Vec<BorrowedFd<'_>> = passed.into_iter().chain(network).collect();
+        passing::send(orders, &passed)?;
         Ok(self.pid)
     }
 }

@@ -6,18 +6,12 @@
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-
 use super::helper_process::{self, MessageWriter, ORDER, end};
-use super::order::{Backend, Order, SetupError};
-use super::{init, sys};
+use super::order::{Backend, Order, OwnNetwork, SetupError, Task};
+use super::{init, passing, sys};
 use crate::profile::User;
-
-/// The descriptors that come with an order: the order, the message pipe and the three streams.
-pub(super) const PASSED_FDS: usize = 5;
 
 /// The main function of the helper. It does not return.
 pub(super) fn main() -> ! {
@@ -60,7 +54,8 @@ fn serve(launcher: &OwnedFd) -> Result<Infallible, SetupError> {
         }
         if called {
             // Without a launcher there is no work left, and no program may keep running.
-            let Some(handed) = receive(launcher).map_err(SetupError::at("waiting for an order"))? else {
+            let Some(handed) = passing::receive(launcher).map_err(SetupError::at("waiting for an order"))?
+            else {
                 end(0)
             };
             let ours = [launcher.as_raw_fd(), signals.as_raw_fd(), null.as_raw_fd()];
@@ -69,20 +64,23 @@ fn serve(launcher: &OwnedFd) -> Result<Infallible, SetupError> {
     }
 }
 
-/// Carries out one order. An error before the fork of PID 1 is reported like any other.
+/// Carries out one order, which comes with the message pipe, the three streams and the network, if it is passed one. An
+/// error before the fork of PID 1 is reported like any other.
 fn carry_out(
-    handed: [OwnedFd; PASSED_FDS],
+    mut handed: Vec<OwnedFd>,
     null: BorrowedFd<'_>,
     ours: &[RawFd],
 ) -> Result<Option<io::PipeWriter>, SetupError> {
-    let [order, messages, stdin, stdout, stderr] = handed;
+    let network = if handed.len() > 5 { handed.pop() } else { None };
+    let invalid = |_| SetupError::at::<io::Error>("receiving an order")(io::ErrorKind::InvalidData.into());
+    let [order, messages, stdin, stdout, stderr] = handed.try_into().map_err(invalid)?;
     install_streams([stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])?;
     drop((stdin, stdout, stderr));
     let messages = MessageWriter::new(messages);
     let init_process = helper_process::read_order(order).and_then(|order| {
-        check_reusable(&order)?;
+        check_reusable(&order, network.is_some())?;
         helper_process::change_user(&order)?;
-        helper_process::start_init(&order, &messages, ours)
+        helper_process::start_init(&order, &messages, network, ours)
     });
     // Close our copies of the streams. Otherwise readers would not see their end.
     install_streams([null, null, null])?;
@@ -98,11 +96,20 @@ fn carry_out(
     }
 }
 
-/// Rejects an order after which the helper could not take another one. A changed user id cannot be changed back.
-fn check_reusable(order: &Order) -> Result<(), SetupError> {
-    match (order.backend, order.profile.user) {
-        (Backend::Namespaces, User::Same) => Ok(()),
-        (Backend::Bubblewrap | Backend::ContentOnly, _) | (_, User::Other { .. }) => Err(SetupError {
+/// Rejects an order after which the helper could not take another one, since a changed user id cannot be changed back, and
+/// one without the network that belongs to it.
+fn check_reusable(order: &Order, has_network: bool) -> Result<(), SetupError> {
+    match (order.backend, order.profile.user, order.task) {
+        (Backend::Namespaces, User::Same, Task::Program | Task::SelfTest)
+            if has_network == (order.own_network == OwnNetwork::Passed) =>
+        {
+            Ok(())
+        }
+        (
+            Backend::Namespaces | Backend::Bubblewrap | Backend::ContentOnly,
+            User::Same | User::Other { .. },
+            Task::Program | Task::SelfTest | Task::Network,
+        ) => Err(SetupError {
             step: "reading the order".to_owned(),
             cause: io::ErrorKind::InvalidInput.into(),
         }),
@@ -115,24 +122,4 @@ fn install_streams(ends: [BorrowedFd<'_>; 3]) -> Result<(), SetupError> {
         sys::dup_to(from, at).map_err(SetupError::at("installing the streams"))?;
     }
     Ok(())
-}
-
-/// Receives the descriptors of an order; `None` if the launcher is gone.
-fn receive(launcher: &OwnedFd) -> io::Result<Option<[OwnedFd; PASSED_FDS]>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PASSED_FDS))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let mut parts = [io::IoSliceMut::new(&mut byte)];
-    let got =
-        rustix::io::retry_on_intr(|| recvmsg(launcher, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC))?;
-    if got.bytes == 0 {
-        return Ok(None);
-    }
-    let mut handed = Vec::with_capacity(PASSED_FDS);
-    for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(fds) = message {
-            handed.extend(fds);
-        }
-    }
-    handed.try_into().map(Some).map_err(|_| io::ErrorKind::InvalidData.into())
 }

@@ -1,12 +1,22 @@
 //! Reads what processes in the separate network tried: to reach an address outside it, or a program that is not in it.
 
 use std::fs::File;
-use std::io::Read;
+use std::os::unix::fs::FileExt;
+
+use super::leftovers::listening_ports;
+use super::order::OwnNetwork;
 
 /// The kernel's counter files, opened early.
 pub(super) struct Counters {
     ipv4: Option<File>,
     ipv6: Option<File>,
+    /// The attempts and ports of other programs in the network before this one started, if there may be others.
+    others: Option<Others>,
+}
+
+struct Others {
+    attempts: Attempts,
+    ports: Vec<u16>,
 }
 
 /// How often something was tried in vain so far, for IPv4 and IPv6 together.
@@ -21,14 +31,44 @@ pub(super) struct Attempts {
 }
 
 impl Counters {
-    pub(super) fn open() -> Self {
+    /// Opens the files, before the program starts if there may be other programs in its network.
+    pub(super) fn open(network: OwnNetwork) -> Self {
         let open = |name: &str| File::open(format!("/proc/self/net/{name}")).ok();
-        Self { ipv4: open("snmp"), ipv6: open("snmp6") }
+        let counters = Self { ipv4: open("snmp"), ipv6: open("snmp6"), others: None };
+        let others = match network {
+            OwnNetwork::New => None,
+            OwnNetwork::Passed => Some(Others { attempts: counters.total(), ports: listening_ports() }),
+        };
+        Self { others, ..counters }
     }
 
-    /// The attempts so far. The files stay open, since closing them takes time for which the launcher would wait.
-    pub(super) fn attempts(&self) -> Attempts {
+    /// All attempts in the network so far. The files stay open, since closing them takes time for which the launcher would
+    /// wait.
+    fn total(&self) -> Attempts {
         parse(&read(self.ipv4.as_ref()), &read(self.ipv6.as_ref()))
+    }
+
+    /// The attempts since the start.
+    pub(super) fn attempts(&self) -> Attempts {
+        let Attempts { outside, connections, datagrams } = self.total();
+        let Some(Others { attempts: before, .. }) = &self.others else {
+            return Attempts { outside, connections, datagrams };
+        };
+        // While another program serves, these may be tries to reach it before it listened.
+        let is_served = !listening_ports().is_empty();
+        let local = |now: u32, before| if is_served { 0 } else { now.saturating_sub(before) };
+        Attempts {
+            outside: outside.saturating_sub(before.outside),
+            connections: local(connections, before.connections),
+            datagrams: local(datagrams, before.datagrams),
+        }
+    }
+
+    /// The TCP ports on which a process in the network has begun to listen since the start.
+    pub(super) fn new_ports(&self) -> Vec<u16> {
+        let mut ports = listening_ports();
+        ports.retain(|port| self.others.as_ref().is_none_or(|others| !others.ports.contains(port)));
+        ports
     }
 }
 
@@ -36,8 +76,8 @@ fn read(file: Option<&File>) -> String {
     // The buffer is as large as the files. Otherwise they would be read in many small pieces.
     let mut text = vec![0; 8192];
     let mut length = 0;
-    while let (Some(mut file), Some(room @ [_, ..])) = (file, text.get_mut(length..)) {
-        match file.read(room) {
+    while let (Some(file), Some(room @ [_, ..])) = (file, text.get_mut(length..)) {
+        match file.read_at(room, length as u64) {
             Ok(0) | Err(_) => break,
             Ok(count) => length += count,
         }

@@ -166,6 +166,15 @@ pub(crate) fn fork_into(namespaces: c_int) -> io::Result<libc::pid_t> {
     libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
+/// Waits for the end of a child and collects it.
+pub(crate) fn wait_for(child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: the number lives.
+    while unsafe { libc::waitpid(child, &mut status, 0) } < 0
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+}
+
 /// Duplicates a descriptor to a fixed number. Programs started later inherit it.
 pub(crate) fn dup_to(from: BorrowedFd<'_>, at: RawFd) -> io::Result<()> {
     // SAFETY: no memory is passed. A descriptor that was open at this number belongs to the caller.
@@ -292,10 +301,10 @@ pub(crate) fn write_file(path: &str, text: &str) -> io::Result<()> {
     std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// Moves this thread, and what it starts, into a new network namespace.
-pub(crate) fn unshare_network() -> io::Result<()> {
+/// Moves this thread, and what it starts, into new namespaces of the given kinds.
+pub(crate) fn unshare(namespaces: c_int) -> io::Result<()> {
     // SAFETY: no memory is passed.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map(drop)
+    check(unsafe { libc::unshare(namespaces) }.into()).map(drop)
 }
 
 /// Opens the network namespace of this thread, through a handle on `/proc`.
@@ -309,6 +318,16 @@ pub(crate) fn open_own_network(proc: BorrowedFd<'_>) -> io::Result<std::fs::File
 pub(crate) fn enter_network(network: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) }.into()).map(drop)
+}
+
+/// Moves this process into the user namespace that a network namespace belongs to. There is no way back.
+///
+/// Only for a process with a single thread.
+pub(crate) fn enter_owner(network: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    let owner = owned(unsafe { libc::ioctl(network.as_raw_fd(), libc::NS_GET_USERNS) }.into())?;
+    // SAFETY: as above.
+    check(unsafe { libc::setns(owner.as_raw_fd(), libc::CLONE_NEWUSER) }.into()).map(drop)
 }
 
 /// Brings up the loopback device of a new network.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::order::{Backend, Order, Task};
+use super::order::{Backend, Order, OwnNetwork, Task};
 use crate::profile::{
     Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, User, View,
 };
@@ -26,6 +26,7 @@ pub(super) fn encode(order: &Order) -> Vec<u8> {
     out.number(match order.task {
         Task::Program => 0,
         Task::SelfTest => 1,
+        Task::Network => 2,
     });
     out.text(&order.program);
     out.list(&order.args, |out, arg| out.text(arg));
@@ -38,6 +39,10 @@ pub(super) fn encode(order: &Order) -> Vec<u8> {
         TerminalAccess::Detached => 0,
         TerminalAccess::Foreground => 1,
         TerminalAccess::Background => 2,
+    });
+    out.number(match order.own_network {
+        OwnNetwork::New => 0,
+        OwnNetwork::Passed => 1,
     });
     profile(&mut out, &order.profile);
     out.0
@@ -114,6 +119,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
     let task = match from.number()? {
         0 => Task::Program,
         1 => Task::SelfTest,
+        2 => Task::Network,
         _ => return None,
     };
     let order = Order {
@@ -127,6 +133,11 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
             0 => TerminalAccess::Detached,
             1 => TerminalAccess::Foreground,
             2 => TerminalAccess::Background,
+            _ => return None,
+        },
+        own_network: match from.number()? {
+            0 => OwnNetwork::New,
+            1 => OwnNetwork::Passed,
             _ => return None,
         },
         profile: read_profile(&mut from)?,

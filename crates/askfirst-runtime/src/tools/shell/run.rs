@@ -88,6 +88,7 @@ impl Runner {
         let launcher = Arc::clone(&self.launcher);
         match wish.wait {
             Wait::No => {
+                launcher.share_loopback();
                 let id = self.jobs.start(launcher, launch, invocation)?;
                 Ok(json!({"id": id, "state": "running"}))
             }

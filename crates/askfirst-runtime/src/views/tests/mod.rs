@@ -7,6 +7,7 @@ mod git;
 mod logged;
 mod meanwhile;
 mod runs;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -28,6 +28,7 @@ fn grants_are_descriptors_and_precede_their_masks() {
         env: Vec::new(),
         folder: home.clone(),
         terminal: TerminalAccess::Detached,
+        own_network: crate::isolation::order::OwnNetwork::New,
         profile: OSProfile {
             writable: vec![Grant::of(&home).unwrap()],
             denied: vec![
@@ -81,6 +82,7 @@ fn swapped_grant_is_refused() {
         env: Vec::new(),
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
+        own_network: crate::isolation::order::OwnNetwork::New,
         profile,
     };
     assert!(command(&order, &Helper(Program::Own), 2).is_err());

@@ -15,6 +15,7 @@ fn order(backend: Backend, network: Network) -> Order {
         env: Vec::new(),
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
+        own_network: crate::isolation::order::OwnNetwork::New,
         profile: OSProfile { network, ..OSProfile::nothing() },
     }
 }

@@ -9,6 +9,7 @@ mod facts;
 mod files;
 mod kept;
 mod kernel;
+mod loopback;
 mod missing_features;
 mod network;
 mod pooled;

@@ -180,7 +180,7 @@ fn helper_and_its_programs_end_with_the_launcher() {
     let null = || fs::File::options().read(true).write(true).open("/dev/null").unwrap();
     let ends = ChildStreams::new(null(), null(), null()).unwrap();
     let sealed = launch::seal(&wire::encode(&order)).unwrap();
-    helper.send(&sealed, &OwnedFd::from(said), &ends).unwrap();
+    helper.send(&sealed, &OwnedFd::from(said), &ends, None).unwrap();
     let started = Instant::now();
     while !beat.exists() {
         assert!(started.elapsed() < Duration::from_secs(20), "it did not start");

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use super::world::{SECRET, Services, World};
 use super::{ATTACKER, Probe, SCENE, Seen, Who, network, probes};
 use crate::isolation::order::Backend;
-use crate::isolation::{Helper, Sandbox, launch_in_sandbox};
+use crate::isolation::{Helper, LoopbackNetwork, Sandbox, launch_in_sandbox};
 use crate::profile::{OSProfile, User};
 use crate::spec::{End, Spec};
 use crate::stop::Stop;
@@ -40,7 +40,7 @@ pub(super) enum Isolation {
     Bubblewrap,
     /// The sandbox of a helper that has run a program before.
     PooledHelper,
-    /// The sandbox with a view of the writable root, and with a kept `/tmp`.
+    /// The sandbox with a view of the writable root, with a kept `/tmp`, and in a network that it shares.
     View,
 }
 
@@ -254,6 +254,8 @@ fn in_sandbox(who: As, sandbox: &Sandbox, root: Root) {
     if root == Root::View {
         profile.views = vec![super::views::view(&world.a(""), &base.join("LAYERS"))];
         profile.kept = vec![super::kept::kept("/tmp", &base.join("LAYERS/tmp"))];
+        let network = LoopbackNetwork::create(sandbox, profile.user).unwrap();
+        spec.network = Some(std::sync::Arc::new(network));
     }
     let over = launch_in_sandbox(sandbox, &profile, &spec, &Stop::new()).unwrap();
     assert!(root == Root::Itself || super::views::entries(&world.a("")) == before, "a file changed");

@@ -12,6 +12,7 @@ fn order() -> Order {
         env: vec![("A".into(), "b=c".into())],
         folder: "/x".into(),
         terminal: TerminalAccess::Background,
+        own_network: OwnNetwork::Passed,
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],
