@@ -127,12 +127,12 @@ fn danger_is_rehearsed_only_if_a_guard_sees_its_effect() {
     let wrong = wrong("dangers.jsonl", |said| said == Approval::Rehearse);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let guards = [
-        "outside-write",
+        "private place",
         "never file",
         "shown file",
         "special file",
         "network try",
-        "removed content",
+        "undo",
         "leftover process",
     ];
     for case in cases("dangers.jsonl") {
