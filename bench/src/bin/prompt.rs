@@ -32,9 +32,9 @@ const COLUMNS: usize = 100;
 const THRESHOLD: &str = "MALLOC_MMAP_THRESHOLD_";
 
 /// An approver that refuses every question.
-struct Asked(Sender<(Question, Duration)>);
+struct ChannelApprover(Sender<(Question, Duration)>);
 
-impl Approver for Asked {
+impl Approver for ChannelApprover {
     fn ask(&self, question: Question, reply: Reply) {
         let _ = self.0.send((question, worked()));
         reply.send(Answer::failed(Cause::Person, "measured"));
@@ -190,7 +190,7 @@ fn tools(root: &Path, asked: Sender<(Question, Duration)>) -> Result<ApprovalToo
     let config = json!({"version": 1, "sandbox": {"paths": {"w": {"root": root, "mode": "rw"}}}});
     let loading = LoadOptions { explicit: None, folder: root.to_owned(), places };
     let Catalog { policy, toolset, .. } = Catalog::new(from_json(&config, &loading)?)?;
-    let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(Asked(asked))).build();
+    let controller = ApprovalController::setup(Mode::Interactive).approver(Arc::new(ChannelApprover(asked))).build();
     Ok(ApprovalToolset::new(toolset, controller, policy).recorder(Arc::new(Nowhere)))
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn root_id(root: impl AsFd) -> Result<RootId, ChangeError> {
 }
 
 /// An object, with its descriptor if it is a folder.
-struct Seen {
+struct OpenObject {
     object: Object,
     folder: Option<OwnedFd>,
     marks: Marks,
@@ -171,8 +171,8 @@ impl Walk {
     /// Compares one name of the upper layer with the root.
     fn compare(
         &mut self,
-        before: Option<Seen>,
-        after: Option<Seen>,
+        before: Option<OpenObject>,
+        after: Option<OpenObject>,
         depth: usize,
     ) -> Result<(), ChangeError> {
         if let (Some(old), Some(new)) = (&before, &after)
@@ -182,7 +182,7 @@ impl Walk {
             self.push(before.as_ref(), after.as_ref(), Carrier::Merged);
             return self.merge(Some(lower), upper, new.marks.has_empty_whiteouts, depth + 1);
         }
-        let is_folder = |seen: &Option<Seen>| seen.as_ref().is_some_and(|seen| seen.object.is_folder());
+        let is_folder = |seen: &Option<OpenObject>| seen.as_ref().is_some_and(|seen| seen.object.is_folder());
         let is_opaque = after.as_ref().is_some_and(|new| new.marks.is_opaque);
         if is_folder(&before) && is_folder(&after) && !is_opaque {
             let path = PathBuf::from(OsStr::from_bytes(&self.path));
@@ -194,8 +194,8 @@ impl Walk {
     /// Adds a row for this path and rows for everything below it.
     fn row(
         &mut self,
-        before: Option<Seen>,
-        after: Option<Seen>,
+        before: Option<OpenObject>,
+        after: Option<OpenObject>,
         carrier: Carrier,
         depth: usize,
     ) -> Result<(), ChangeError> {
@@ -220,8 +220,8 @@ impl Walk {
         Ok(())
     }
 
-    fn push(&mut self, before: Option<&Seen>, after: Option<&Seen>, carrier: Carrier) {
-        let object = |seen: Option<&Seen>| seen.map(|seen| seen.object.clone());
+    fn push(&mut self, before: Option<&OpenObject>, after: Option<&OpenObject>, carrier: Carrier) {
+        let object = |seen: Option<&OpenObject>| seen.map(|seen| seen.object.clone());
         let (before, after) = (object(before), object(after));
         if before.is_none() && after.is_none() {
             return;
@@ -261,7 +261,12 @@ impl Walk {
     }
 
     /// Reads one object. A name that is known to be a file's is opened without a look at it first.
-    fn see(&mut self, folder: &OwnedFd, name: &[u8], is_file: bool) -> Result<Option<Seen>, ChangeError> {
+    fn see(
+        &mut self,
+        folder: &OwnedFd,
+        name: &[u8],
+        is_file: bool,
+    ) -> Result<Option<OpenObject>, ChangeError> {
         if is_file
             && self.depth == Depth::Content
             && let Ok(file) = beneath::open_file(folder, name)
@@ -270,7 +275,7 @@ impl Walk {
             return self.see_open_file(&file, Object::new(&stat)).map(Some);
         }
         let Some(stat) = beneath::stat(folder, name).map_err(self.fault("inspect"))? else { return Ok(None) };
-        let mut seen = Seen { object: Object::new(&stat), folder: None, marks: Marks::default() };
+        let mut seen = OpenObject { object: Object::new(&stat), folder: None, marks: Marks::default() };
         match seen.object.kind {
             ObjectKind::File if self.depth == Depth::Content => {
                 return self.see_file(folder, name, seen).map(Some);
@@ -296,7 +301,12 @@ impl Walk {
         Ok(Some(seen))
     }
 
-    fn see_file(&mut self, folder: &OwnedFd, name: &[u8], mut seen: Seen) -> Result<Seen, ChangeError> {
+    fn see_file(
+        &mut self,
+        folder: &OwnedFd,
+        name: &[u8],
+        mut seen: OpenObject,
+    ) -> Result<OpenObject, ChangeError> {
         match beneath::open_file(folder, name) {
             // If another file has taken the place since the look at it, the commit will see another inode.
             Ok(file) => self.see_open_file(&file, seen.object),
@@ -308,7 +318,7 @@ impl Walk {
         }
     }
 
-    fn see_open_file(&mut self, file: &OwnedFd, mut object: Object) -> Result<Seen, ChangeError> {
+    fn see_open_file(&mut self, file: &OwnedFd, mut object: Object) -> Result<OpenObject, ChangeError> {
         if object.kind != ObjectKind::File {
             // Something else has taken its place since the folder was listed.
             return Err(self.fault("read")(Errno::AGAIN));
@@ -317,7 +327,7 @@ impl Walk {
         self.left.bytes = left;
         let marks = Marks::read(file.as_fd(), &mut object).map_err(self.fault("inspect"))?;
         object.digest = Some(self.digest(file.as_fd(), object.size)?);
-        Ok(Seen { object, folder: None, marks })
+        Ok(OpenObject { object, folder: None, marks })
     }
 
     /// Reads as much of a file as it contained when it was inspected.

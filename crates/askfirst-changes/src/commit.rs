@@ -41,7 +41,7 @@ pub enum SpecialFiles {
 
 /// Whether the replaced content exists elsewhere too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Replaced {
+pub enum OldContent {
     /// Only the store has it, so pruning keeps it for the full time.
     #[default]
     OnlyHere,
@@ -57,7 +57,7 @@ pub struct CommitOptions {
     /// Whether special files may be committed.
     pub special: SpecialFiles,
     /// Whether the replaced content exists elsewhere.
-    pub replaced: Replaced,
+    pub replaced: OldContent,
     /// Which crashes the commit survives.
     pub durability: Durability,
 }

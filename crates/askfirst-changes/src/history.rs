@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::beneath;
 use crate::change::{Change, ChangeKind, ChangeSet, RootId, bytes};
-use crate::commit::{CommitOptions, Replaced};
+use crate::commit::{CommitOptions, OldContent};
 use crate::error::{ChangeError, failed};
 use crate::journal::{CommitState, Journal};
 use crate::store::{ChangeStore, CommitFolder, DROPPED};
@@ -52,7 +52,7 @@ impl CommitSummary {
             removed,
             // After an undo, the store keeps the new objects instead.
             kept_bytes: changes.replaced_bytes().max(new),
-            is_only_copy: options.replaced == Replaced::OnlyHere,
+            is_only_copy: options.replaced == OldContent::OnlyHere,
         }
     }
 

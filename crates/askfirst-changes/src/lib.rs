@@ -30,7 +30,7 @@ mod verify;
 
 pub use change::{Change, ChangeKind, ChangeSet, RootId, SpecialProperty};
 pub use collect::{CollectLimits, collect};
-pub use commit::{CommitOptions, Durability, Replaced, SpecialFiles};
+pub use commit::{CommitOptions, Durability, OldContent, SpecialFiles};
 pub use error::{ChangeError, TooLarge};
 pub use history::{CommitSummary, KeepLimits};
 pub use journal::CommitState;

@@ -32,9 +32,9 @@ pub struct ChangeStore {
 
 /// A lock that is released when it is dropped, or when the process ends.
 #[derive(Debug)]
-pub(crate) struct Locked(OwnedFd);
+pub(crate) struct StoreLock(OwnedFd);
 
-impl Drop for Locked {
+impl Drop for StoreLock {
     fn drop(&mut self) {
         let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
@@ -96,10 +96,10 @@ impl ChangeStore {
     }
 
     /// Waits until no other commit or undo works on this root, and announces that this one does.
-    pub(crate) fn lock_root(&self, root: RootId) -> Result<Locked, ChangeError> {
+    pub(crate) fn lock_root(&self, root: RootId) -> Result<StoreLock, ChangeError> {
         let (name, file) = self.open_lock(root)?;
         retry(|| rustix::fs::flock(&file, FlockOperation::LockExclusive)).map_err(failed("lock", &name))?;
-        let locked = Locked(file);
+        let locked = StoreLock(file);
         let next = read_generation(&locked.0).map_err(failed("read the lock", &name))?.wrapping_add(1);
         rustix::io::pwrite(&locked.0, &next.to_le_bytes(), 0).map_err(failed("write the lock", &name))?;
         Ok(locked)

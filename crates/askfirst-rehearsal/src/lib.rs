@@ -1,7 +1,7 @@
 //! Views of a config's roots for one run, the effects of the run, and undo.
 //!
 //! [`Rehearsals::views`] puts a copy-on-write view of each writable folder into a sandbox profile. When all processes of
-//! the run have ended, [`RunViews::collect`] compares the views with the real folders, and [`Collected::hold`] keeps the
+//! the run have ended, [`RunViews::collect`] compares the views with the real folders, and [`CollectedRun::hold`] keeps the
 //! changes back. [`judge_effects`](askfirst::judge_effects) decides about them, and a permit commits them.
 //! [`UndoStore`] restores what a commit replaced.
 //!
@@ -35,12 +35,12 @@ mod other_systems;
 
 pub use git_index::{IndexEntry, read_index};
 #[cfg(not(target_os = "linux"))]
-pub use other_systems::{Collected, Rehearsals, RunViews, UndoStore};
+pub use other_systems::{CollectedRun, Rehearsals, RunViews, UndoStore};
 pub use request::{counts, request};
 pub use undo_entry::{UndoEntry, UndoError, UndoPath};
 #[cfg(target_os = "linux")]
 pub use {
     rehearsals::Rehearsals,
     undo::UndoStore,
-    views::{Collected, RunViews},
+    views::{CollectedRun, RunViews},
 };

@@ -21,7 +21,7 @@ pub enum Rehearsals {}
 pub enum RunViews {}
 
 /// There are no views here.
-pub enum Collected {}
+pub enum CollectedRun {}
 
 /// There is nothing to undo here.
 pub enum UndoStore {}
@@ -67,12 +67,12 @@ impl RunViews {
     ///
     /// # Errors
     /// Never called.
-    pub fn collect(self) -> Result<Collected, String> {
+    pub fn collect(self) -> Result<CollectedRun, String> {
         match self {}
     }
 }
 
-impl Collected {
+impl CollectedRun {
     /// Whether the run must be repeated.
     #[must_use]
     pub fn is_outdated(&self) -> bool {

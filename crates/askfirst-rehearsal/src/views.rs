@@ -9,8 +9,8 @@ use askfirst::ports::{CommitFailed, HeldChanges};
 use askfirst::record::CommitRecord;
 use askfirst::{Digest, RunFact};
 use askfirst_changes::{
-    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, PendingCommit, Replaced, SpecialFiles,
-    collect,
+    ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, OldContent, PendingCommit,
+    SpecialFiles, collect,
 };
 use askfirst_sandbox::{Denial, Grant, OSProfile, View};
 use rustix::fs::{Mode, OFlags};
@@ -195,7 +195,7 @@ pub struct RunViews {
 }
 
 /// The views of a run that has ended, with its changes.
-pub struct Collected {
+pub struct CollectedRun {
     views: Vec<CollectedView>,
     lost: Option<String>,
 }
@@ -205,14 +205,14 @@ impl RunViews {
     ///
     /// # Errors
     /// Fails with the reason if the changes cannot be read, or are too many.
-    pub fn collect(self) -> Result<Collected, String> {
+    pub fn collect(self) -> Result<CollectedRun, String> {
         let lost = self.home.and_then(|home| home.lost());
         let views = self.views.collect(&CollectLimits::default()).map_err(|e| e.to_string())?;
-        Ok(Collected { views, lost })
+        Ok(CollectedRun { views, lost })
     }
 }
 
-impl Collected {
+impl CollectedRun {
     /// Whether a commit of another call has changed a folder since its view was made, so that the run must be repeated.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
@@ -259,9 +259,9 @@ pub(crate) fn commit(
             special: SpecialFiles::Approved,
             // A commit that only added files loses nothing, so `undo.keep` limits it.
             replaced: if view.changes.replaced_bytes() == 0 {
-                Replaced::Elsewhere
+                OldContent::Elsewhere
             } else {
-                Replaced::OnlyHere
+                OldContent::OnlyHere
             },
             ..CommitOptions::default()
         };

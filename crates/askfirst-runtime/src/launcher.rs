@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use askfirst::SandboxStatus;
 use askfirst::ports::{
-    Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport,
+    Access, Launch, LaunchFailed, Launcher, Listener, ProcessEnd, ProcessOutput, RehearsedRun, SandboxReport,
     WriteScope,
 };
 use askfirst_sandbox::{
@@ -340,7 +340,7 @@ impl Launcher for SandboxLauncher {
         self.obstacle()
     }
 
-    fn rehearse(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+    fn rehearse(&self, launch: &Launch) -> Result<RehearsedRun, LaunchFailed> {
         self.run_on_views(launch)
     }
 

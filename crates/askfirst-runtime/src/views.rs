@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use askfirst::ports::{
-    Access, Launch, LaunchFailed, ProcessEnd, ProcessOutput, Rehearsed, SandboxReport, WriteScope,
+    Access, Launch, LaunchFailed, ProcessEnd, ProcessOutput, RehearsedRun, SandboxReport, WriteScope,
 };
 use askfirst::{RunBasis, RunFact, RunFactKind};
-use askfirst_rehearsal::{Collected, Rehearsals};
+use askfirst_rehearsal::{CollectedRun, Rehearsals};
 use askfirst_sandbox::{
     Attempt, End, Grant, LaunchError, OSProfile, RunFacts, SandboxRun, Stop, Tier, Violation,
 };
@@ -63,7 +63,7 @@ impl SandboxLauncher {
     }
 
     /// Runs a process on views, to its end. Runs it again if another commit changed a folder meanwhile.
-    pub(crate) fn run_on_views(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+    pub(crate) fn run_on_views(&self, launch: &Launch) -> Result<RehearsedRun, LaunchFailed> {
         let rehearsals = self.rehearsals().map_err(LaunchFailed)?;
         // With the network, a second run could send something twice.
         let may_repeat = !launch.accepted.contains(&RunFactKind::Network);
@@ -92,7 +92,7 @@ impl SandboxLauncher {
                     continue;
                 }
             }
-            return Ok(Rehearsed { output, held: changes.hold(rehearsals, facts, note(launch)) });
+            return Ok(RehearsedRun { output, held: changes.hold(rehearsals, facts, note(launch)) });
         }
     }
 
@@ -100,7 +100,7 @@ impl SandboxLauncher {
         &self,
         launch: &Launch,
         direct: &[PathBuf],
-    ) -> Result<(ProcessOutput, Collected, Vec<RunFact>), LaunchFailed> {
+    ) -> Result<(ProcessOutput, CollectedRun, Vec<RunFact>), LaunchFailed> {
         let sandbox = probe_machine().sandbox(Tier::Full);
         let sandbox =
             sandbox.map_err(|why| LaunchFailed(format!("the sandbox does not work here: {why}")))?;

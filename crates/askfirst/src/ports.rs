@@ -252,12 +252,15 @@ pub trait Listener: Send + Sync {
 }
 
 /// A process that ran on a view, and what it would change.
-pub struct Rehearsed {
+pub struct RehearsedRun {
     /// The output of the process.
     pub output: ProcessOutput,
     /// Its changes.
     pub held: Arc<dyn HeldChanges>,
 }
+
+#[doc(hidden)]
+pub use self::RehearsedRun as Rehearsed;
 
 /// The changes of a process that ran on a view. Dropping them discards them.
 pub trait HeldChanges: Send + Sync {
@@ -306,7 +309,7 @@ pub trait Launcher: Send + Sync {
     ///
     /// # Errors
     /// Fails if the process could not be started on a view, or if its changes could not be collected.
-    fn rehearse(&self, launch: &Launch) -> Result<Rehearsed, LaunchFailed> {
+    fn rehearse(&self, launch: &Launch) -> Result<RehearsedRun, LaunchFailed> {
         let _ = launch;
         Err(LaunchFailed("this launcher has no views".to_owned()))
     }

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use askfirst_changes::{ChangeError, CommitOptions, CommitSummary, KeepLimits, RecoveredCommit, Replaced};
+use askfirst_changes::{ChangeError, CommitOptions, CommitSummary, KeepLimits, OldContent, RecoveredCommit};
 
 use super::{Project, quickly};
 
 /// Commits one file whose old content exists elsewhere or not.
-fn commit(project: &Project, script: &str, replaced: Replaced) -> CommitSummary {
+fn commit(project: &Project, script: &str, replaced: OldContent) -> CommitSummary {
     let store = project.store();
     let pending = store.begin(project.open_root()).unwrap();
     project.rehearse(&pending, script);
@@ -26,8 +26,8 @@ fn later(days: u64) -> SystemTime {
 #[test]
 fn commits_are_listed_and_shown_the_newest_first() {
     let project = Project::new("echo a > a");
-    let first = commit(&project, "echo b > a", Replaced::OnlyHere);
-    let second = commit(&project, "mkdir d; echo 1 > d/1", Replaced::Elsewhere);
+    let first = commit(&project, "echo b > a", OldContent::OnlyHere);
+    let second = commit(&project, "mkdir d; echo 1 > d/1", OldContent::Elsewhere);
     let listed: Vec<_> = project.store().list().unwrap();
     assert_eq!(
         listed.iter().map(|(summary, _)| &summary.note).collect::<Vec<_>>(),
@@ -66,9 +66,9 @@ fn only_the_owner_can_enter_the_store() {
 #[test]
 fn prune_keeps_the_newest_and_the_only_copies() {
     let project = Project::new("echo 0 > a");
-    let firm = commit(&project, "echo firm > a", Replaced::OnlyHere);
+    let firm = commit(&project, "echo firm > a", OldContent::OnlyHere);
     let ids: Vec<String> =
-        (1..6).map(|n| commit(&project, &format!("echo {n} > a"), Replaced::Elsewhere).id).collect();
+        (1..6).map(|n| commit(&project, &format!("echo {n} > a"), OldContent::Elsewhere).id).collect();
     let store = project.store();
     let limits = KeepLimits { commits: 3, ..KeepLimits::default() };
     let mut dropped = store.prune(&limits, SystemTime::now()).unwrap();
@@ -82,10 +82,10 @@ fn prune_keeps_the_newest_and_the_only_copies() {
 #[test]
 fn small_commits_cannot_flush_the_only_copy() {
     let project = Project::new("echo precious > a; echo 0 > b");
-    let precious = commit(&project, "rm a", Replaced::OnlyHere);
+    let precious = commit(&project, "rm a", OldContent::OnlyHere);
     let limits = KeepLimits { commits: 1, bytes: 1, ..KeepLimits::default() };
     for n in 0..5 {
-        commit(&project, &format!("echo {n} > b"), Replaced::Elsewhere);
+        commit(&project, &format!("echo {n} > b"), OldContent::Elsewhere);
         project.store().prune(&limits, SystemTime::now()).unwrap();
     }
     project.undo(&precious.id);
@@ -99,9 +99,9 @@ fn only_copies_count_toward_what_fits() {
     let limits = KeepLimits { bytes: 80_000, ..KeepLimits::default() };
     let fits = |bytes| store.would_fit(bytes, &limits, SystemTime::now()).unwrap();
     assert!(fits(70_000));
-    commit(&project, "rm b", Replaced::Elsewhere);
+    commit(&project, "rm b", OldContent::Elsewhere);
     assert!(fits(70_000));
-    commit(&project, "rm a", Replaced::OnlyHere);
+    commit(&project, "rm a", OldContent::OnlyHere);
     assert!(!fits(70_000) && fits(20_000));
     assert!(store.would_fit(70_000, &limits, later(8)).unwrap());
 }
@@ -122,7 +122,7 @@ fn view_that_is_in_use_is_neither_recovered_nor_pruned() {
 #[test]
 fn half_removed_commit_is_removed_by_the_recovery() {
     let project = Project::new("echo a > a");
-    let summary = commit(&project, "rm a", Replaced::Elsewhere);
+    let summary = commit(&project, "rm a", OldContent::Elsewhere);
     let commits = project.path("state/commits");
     fs::rename(commits.join(&summary.id), commits.join(format!("dropped-{}", summary.id))).unwrap();
     assert!(project.store().list().unwrap().is_empty());
@@ -133,7 +133,7 @@ fn half_removed_commit_is_removed_by_the_recovery() {
 #[test]
 fn sealed_commit_without_its_root_waits() {
     let project = Project::new("echo a > a");
-    let summary = commit(&project, "rm a", Replaced::OnlyHere);
+    let summary = commit(&project, "rm a", OldContent::OnlyHere);
     let folder = project.path("state/commits").join(&summary.id);
     fs::rename(folder.join("done"), folder.join("undoing")).unwrap();
     let store = project.store();
@@ -147,7 +147,7 @@ fn sealed_commit_without_its_root_waits() {
 #[test]
 fn recovery_after_a_later_edit_keeps_the_edit() {
     let project = Project::new("echo a > a; echo b > b");
-    let summary = commit(&project, "echo n > a; echo n > b", Replaced::OnlyHere);
+    let summary = commit(&project, "echo n > a; echo n > b", OldContent::OnlyHere);
     let folder = project.path("state/commits").join(&summary.id);
     fs::rename(folder.join("done"), folder.join("sealed")).unwrap();
     project.direct("echo edited > t; mv t a");
@@ -158,7 +158,7 @@ fn recovery_after_a_later_edit_keeps_the_edit() {
 #[test]
 fn invalid_journal_is_reported_and_kept() {
     let project = Project::new("echo a > a");
-    let summary = commit(&project, "rm a", Replaced::OnlyHere);
+    let summary = commit(&project, "rm a", OldContent::OnlyHere);
     let folder = project.path("state/commits").join(&summary.id);
     fs::remove_file(folder.join("done")).unwrap();
     fs::write(folder.join("sealed"), "{").unwrap();
@@ -182,7 +182,7 @@ fn prune_and_recovery_beside_commits_harm_nothing() {
                 }
             });
         }
-        let _stopped = Stopped(&stop);
+        let _stopped = StopGuard(&stop);
         let store = project.store();
         for turn in 1..60 {
             let before = project.tree();
@@ -191,7 +191,7 @@ fn prune_and_recovery_beside_commits_harm_nothing() {
             fs::write(upper.join("a"), format!("{turn}")).unwrap();
             fs::write(upper.join(format!("n{turn}")), "new").unwrap();
             let changes = project.collect(&pending);
-            let options = CommitOptions { replaced: Replaced::Elsewhere, ..quickly() };
+            let options = CommitOptions { replaced: OldContent::Elsewhere, ..quickly() };
             pending.commit(project.open_root(), pending.upper(), &changes, &options).unwrap();
             assert_eq!(project.read("a"), format!("{turn}"));
             // Another thread may hold the commit, or may have dropped it.
@@ -203,9 +203,9 @@ fn prune_and_recovery_beside_commits_harm_nothing() {
 }
 
 /// Stops the other threads, also when an assertion fails.
-struct Stopped<'a>(&'a AtomicBool);
+struct StopGuard<'a>(&'a AtomicBool);
 
-impl Drop for Stopped<'_> {
+impl Drop for StopGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

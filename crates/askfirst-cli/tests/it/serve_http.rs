@@ -20,12 +20,12 @@ tools:
 
 const TOKEN: &str = "a-token-that-is-long-enough-to-be-taken-0123456789";
 
-struct Served {
+struct HttpServer {
     child: Child,
     address: String,
 }
 
-impl Drop for Served {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -39,7 +39,7 @@ struct Answer {
     message: Value,
 }
 
-impl Served {
+impl HttpServer {
     fn start(place: &Place) -> Self {
         Self::with(place, &[])
     }
@@ -127,7 +127,7 @@ fn call(id: u32, tool: &str, args: Value) -> Value {
 #[test]
 fn http_client_without_token_or_from_elsewhere_is_refused() {
     let place = Place::new(CONFIG);
-    let served = Served::start(&place);
+    let served = HttpServer::start(&place);
     let token = format!("Bearer {TOKEN}");
     let free = call(1, "free", json!({}));
     assert_eq!(served.post(&[], &free).status, 401);
@@ -150,7 +150,7 @@ fn http_client_without_token_or_from_elsewhere_is_refused() {
 #[test]
 fn http_serves_both_revisions_and_separates_sessions() {
     let place = Place::new(CONFIG);
-    let served = Served::start(&place);
+    let served = HttpServer::start(&place);
     let (one, other) = (served.begin(), served.begin());
     assert_ne!(one, other);
     for session in [&one, &other] {
@@ -186,7 +186,7 @@ fn http_client_is_answered_by_the_watcher() {
     let place = Place::new(CONFIG);
     let mut terminal = Terminal::start(&place, &["watch"]);
     terminal.wait_for("waiting for requests");
-    let served = std::sync::Arc::new(Served::start(&place));
+    let served = std::sync::Arc::new(HttpServer::start(&place));
     let session = served.begin();
     let (asking, of) = (std::sync::Arc::clone(&served), session.clone());
     let asked =
@@ -203,7 +203,7 @@ fn http_client_is_answered_by_the_watcher() {
 #[test]
 fn http_client_with_elicitation_is_asked_by_stream_or_result() {
     let place = Place::new(CONFIG);
-    let served = Served::with(&place, &["--ask-by", "elicitation"]);
+    let served = HttpServer::with(&place, &["--ask-by", "elicitation"]);
     let (session, token) = (served.begin(), format!("Bearer {TOKEN}"));
     let headers = [
         ("Authorization", token.as_str()),

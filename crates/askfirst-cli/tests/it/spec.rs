@@ -268,7 +268,7 @@ fn mcp_server_gives_the_verdicts_of_the_cases() {
                     "params": {"name": call.tool, "arguments": call.args}}),
             ];
             let input: String = input.iter().map(|line| format!("{line}\n")).collect();
-            let output = Shared::default();
+            let output = SharedOutput::default();
             server.serve(std::io::Cursor::new(input.into_bytes()), output.clone()).unwrap();
             let printed = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
             let mut answers = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -281,9 +281,9 @@ fn mcp_server_gives_the_verdicts_of_the_cases() {
 
 /// Output that a test reads after the server has ended.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())

@@ -42,15 +42,15 @@ fn task_woken_while_it_runs_is_polled_again() {
 
 #[test]
 fn canceled_task_is_dropped_at_once() {
-    struct Dropped(Arc<AtomicUsize>);
-    impl Drop for Dropped {
+    struct DropCount(Arc<AtomicUsize>);
+    impl Drop for DropCount {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
     let (queue, woken) = channel();
     let drops = Arc::new(AtomicUsize::new(0));
-    let held = Dropped(Arc::clone(&drops));
+    let held = DropCount(Arc::clone(&drops));
     let waker: Arc<Mutex<Option<Waker>>> = Arc::default();
     let kept = Arc::clone(&waker);
     let task = Task::new(

@@ -77,9 +77,9 @@ fn mode_can_be_read_while_the_memory_is_read() {
 }
 
 /// A toolset whose list of tools panics.
-struct Unlisted;
+struct PanickingToolset;
 
-impl Toolset for Unlisted {
+impl Toolset for PanickingToolset {
     fn tools(&self) -> Vec<ToolDefinition> {
         panic!("no list")
     }
@@ -101,7 +101,7 @@ impl Recorder for Unwriting {
 #[test]
 fn toolsets_and_recorders_that_panic_refuse() {
     let rules = || policy(&[("*", Approval::None)]);
-    let tools = ApprovalToolset::new(Unlisted, ApprovalController::approve_all(), rules())
+    let tools = ApprovalToolset::new(PanickingToolset, ApprovalController::approve_all(), rules())
         .unknown(askfirst_runtime::assess::Unknown::Silent);
     assert_eq!(cause_of(&tools.call_sync("any", args(json!({})))), Some(Cause::Policy));
     for n in 0..2 {

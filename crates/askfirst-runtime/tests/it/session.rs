@@ -112,9 +112,9 @@ fn denial_by_policy_never_ends_the_run() {
 }
 
 #[derive(Default)]
-struct Seen(Mutex<Vec<(CallId, &'static str)>>);
+struct EventNotes(Mutex<Vec<(CallId, &'static str)>>);
 
-impl Observer for Seen {
+impl Observer for EventNotes {
     fn observe(&self, call: CallId, event: Event<'_>) {
         let step = match event {
             Event::Decided(entry) if entry.approved => "approved",
@@ -128,7 +128,7 @@ impl Observer for Seen {
 
 #[test]
 fn observer_gets_each_step_with_the_id_of_its_call() {
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(EventNotes::default());
     let config = config(&json!({"version": 1, "tools": {"never": {"approval": "deny"}}}));
     let builder = Session::builder(config).mode(Mode::ApproveAll).observe(Arc::clone(&seen) as _);
     let session = builder.own_tools(tools()).open().unwrap();

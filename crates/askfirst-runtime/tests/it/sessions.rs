@@ -33,12 +33,12 @@ fn running_session_is_listed_and_can_be_revoked() {
 
 /// A recorder that keeps entries, or fails.
 #[derive(Default)]
-struct Kept {
+struct KeptEntries {
     entries: Mutex<Vec<Record>>,
     fails: AtomicBool,
 }
 
-impl Recorder for Kept {
+impl Recorder for KeptEntries {
     fn record(&self, record: &Record, durability: Durability) -> Result<(), RecordFailed> {
         assert_eq!(durability, Durability::Synced);
         if self.fails.load(Ordering::Relaxed) {
@@ -55,7 +55,7 @@ fn revocation_is_logged_before_the_decision_is_forgotten() {
     let controller = ApprovalController::strict();
     let request = ApprovalRequest::new("t", "logs in with hunter2xyzzy", json!({"password": "hunter2xyzzy"}));
     controller.add_session_approval(&request);
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(KeptEntries::default());
     let (redactor, recorder) = (Redactor::default(), Some(Arc::clone(&kept) as _));
     let _listening = sessions::listen_and_log(state.path(), "s1", &controller, &redactor, recorder).unwrap();
     let id = sessions::list(state.path()).unwrap()[0].remembered[0].id;

@@ -76,9 +76,9 @@ impl ApprovalAware for Tools {
 }
 
 #[derive(Default)]
-struct Kept(Mutex<Vec<Record>>);
+struct KeptRecords(Mutex<Vec<Record>>);
 
-impl Recorder for Kept {
+impl Recorder for KeptRecords {
     fn record(&self, record: &Record, _: Durability) -> Result<(), RecordFailed> {
         self.0.lock().unwrap().push(record.clone());
         Ok(())
@@ -181,7 +181,7 @@ fn revoked_or_stopped_call_no_longer_runs_at_once() {
 
 #[test]
 fn toolset_with_a_log_records_every_call() {
-    let kept = Arc::<Kept>::default();
+    let kept = Arc::<KeptRecords>::default();
     let World { toolset, .. } = world(Mode::Interactive);
     let toolset = toolset.recorder(Arc::clone(&kept) as _);
     for name in ["free", "other", "other"] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use askfirst::ports::{
-    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessEnd, ProcessOutput, Rehearsed, WriteScope,
+    Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessEnd, ProcessOutput, RehearsedRun, WriteScope,
 };
 use askfirst::record::CommitRecord;
 use askfirst::{
@@ -153,7 +153,7 @@ async fn on_view(
     for _ in 0..MAX_RUNS {
         let (runner, job) = (Arc::clone(launcher), launch.clone());
         let run = offload(invocation.thread, move || runner.rehearse(&job)).await.ok_or_else(no_thread)?;
-        let Rehearsed { output, held } = run.map_err(|e| ToolError::Failed(e.to_string()))?;
+        let RehearsedRun { output, held } = run.map_err(|e| ToolError::Failed(e.to_string()))?;
         invocation.report_sandbox(output.walled.clone());
         if output.ended == ProcessEnd::Stopped {
             // The session is ending, so no one decides about half of a command.

@@ -50,7 +50,7 @@ fn closed(mut stream: &UnixStream) {
 }
 
 /// Checks that an honest session is still served, and that the person saw nothing else.
-fn still_serves(watched: &Watched, state: &Path) {
+fn still_serves(watched: &WatchSession, state: &Path) {
     let before = watched.person.count();
     let session = session(state, "honest");
     let answers = ask(&session, question(99));
@@ -62,7 +62,7 @@ fn still_serves(watched: &Watched, state: &Path) {
 #[test]
 fn unproven_process_shows_nothing() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let hello = |proof: &str, version: &str| {
         let said =
             FromAsker::Hello { version: version.to_owned(), nonce: hex(&[1; 32]), proof: proof.to_owned() };
@@ -96,7 +96,7 @@ fn unproven_process_shows_nothing() {
 #[test]
 fn wrong_secret_and_replayed_proof_are_refused() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     assert!(greet_watcher(&connect(state.path()), &Secret([9; 32])).is_err());
     // The recorded messages of a session, sent again.
     let place = WatcherFolder::open(state.path(), MissingFolder::Fail).unwrap();
@@ -120,7 +120,7 @@ fn wrong_secret_and_replayed_proof_are_refused() {
 #[test]
 fn invalid_message_of_a_session_ends_its_connection() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let ask = String::from_utf8(asked_frame()).unwrap();
     let lines = [
         ask.replacen("{\"ask\":{", "{\"ask\":{\"more\":1,", 1),
@@ -156,7 +156,7 @@ fn invalid_message_of_a_session_ends_its_connection() {
 #[test]
 fn request_of_a_dead_or_broken_session_is_withdrawn() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     for (number, (last_words, cause)) in
         [(Vec::new(), Cause::Cancelled), (b"babble babble".to_vec(), Cause::ApproverFailed)]
             .into_iter()
@@ -175,7 +175,7 @@ fn request_of_a_dead_or_broken_session_is_withdrawn() {
 #[test]
 fn watcher_serves_sessions_after_a_flood_of_connections() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let flood: Vec<UnixStream> =
         (0..300).filter_map(|_| UnixStream::connect(state.path().join("watch/socket")).ok()).collect();
     drop(flood);
@@ -236,7 +236,7 @@ threads = [threading.Thread(target=pass_on, args=pair) for pair in ((near, far),
 #[test]
 fn relay_between_session_and_watcher_is_detected() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let mut between = Command::new("python3")
         .args(["-c", BETWEEN])
         .arg(state.path().join("watch"))
@@ -268,7 +268,7 @@ fn process_of_another_user_gets_no_greeting() {
         );
     }
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let watch = state.path().join("watch");
     for path in [state.path(), &watch, &watch.join("socket")] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -284,7 +284,7 @@ fn process_of_another_user_gets_no_greeting() {
 #[test]
 fn warnings_wait_for_the_answer_and_many_are_counted() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let session = session(state.path(), "honest");
     let answers = ask(&session, question(1));
     watched.person.question(1);

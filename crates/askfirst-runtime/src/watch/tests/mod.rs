@@ -69,7 +69,7 @@ impl Person {
 }
 
 /// A watcher with a person at it.
-struct Watched {
+struct WatchSession {
     person: Arc<Person>,
     looks: Arc<Mutex<Vec<DisplaySettings>>>,
     takes: Arc<Mutex<ToolSchemas>>,
@@ -78,7 +78,7 @@ struct Watched {
     serving: Option<JoinHandle<WatchEnd>>,
 }
 
-impl Watched {
+impl WatchSession {
     fn at(state: &Path) -> Self {
         let desk = Desk::open(state).unwrap();
         let stop_handle = desk.stop_handle();

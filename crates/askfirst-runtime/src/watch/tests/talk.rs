@@ -32,7 +32,7 @@ fn rich(id: u64) -> Question {
 #[test]
 fn question_and_answer_cross_the_socket_unchanged() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, rich(3));
     let mut shown = watched.person.question(1);
@@ -55,7 +55,7 @@ fn request_without_a_watcher_is_refused() {
     let state = tempfile::tempdir().unwrap();
     let answers = ask(&session(state.path(), "s1"), question(1));
     assert_eq!(cause(&answers), Cause::NoOneToAsk);
-    let mut watched = Watched::at(state.path());
+    let mut watched = WatchSession::at(state.path());
     assert_eq!(watched.leave(), WatchEnd::Stopped);
     assert_eq!(cause(&ask(&session(state.path(), "s1"), question(2))), Cause::NoOneToAsk);
     // A watcher that was killed leaves its socket behind.
@@ -63,7 +63,7 @@ fn request_without_a_watcher_is_refused() {
     drop(std::os::unix::net::UnixListener::bind(watch.join("socket")).unwrap());
     assert!(watch.join("socket").exists());
     assert_eq!(cause(&ask(&session(state.path(), "s1"), question(3))), Cause::NoOneToAsk);
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, question(4));
     watched.person.answer(1, yes());
@@ -73,7 +73,7 @@ fn request_without_a_watcher_is_refused() {
 #[test]
 fn request_is_refused_when_its_watcher_stops() {
     let state = tempfile::tempdir().unwrap();
-    let mut watched = Watched::at(state.path());
+    let mut watched = WatchSession::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, question(1));
     watched.person.question(1);
@@ -84,7 +84,7 @@ fn request_is_refused_when_its_watcher_stops() {
 #[test]
 fn watcher_without_its_terminal_answers_and_ends() {
     let state = tempfile::tempdir().unwrap();
-    let mut watched = Watched::at(state.path());
+    let mut watched = WatchSession::at(state.path());
     let session = session(state.path(), "s1");
     let answers = ask(&session, question(1));
     watched.person.answer(1, Answer::failed(Cause::TerminalLost, "hung up"));
@@ -96,7 +96,7 @@ fn watcher_without_its_terminal_answers_and_ends() {
 #[test]
 fn several_sessions_are_asked_about_one_at_a_time_in_order() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let sessions: Vec<_> = (1..=3).map(|n| session(state.path(), &format!("s{n}"))).collect();
     let first = ask(&sessions[0], question(1));
     watched.person.question(1);
@@ -120,7 +120,7 @@ fn several_sessions_are_asked_about_one_at_a_time_in_order() {
 #[test]
 fn withdrawn_questions_leave_the_screen_and_the_queue() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let (one, other, last) =
         (session(state.path(), "s1"), session(state.path(), "s2"), session(state.path(), "s3"));
     let _shown = ask(&one, question(1));
@@ -142,7 +142,7 @@ fn withdrawn_questions_leave_the_screen_and_the_queue() {
 #[test]
 fn session_sends_only_the_secrets_in_the_question() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let (used, other) = ("correct horse battery staple", "another long and secret value");
     let look = DisplaySettings {
         preview_lines: 7,
@@ -165,7 +165,7 @@ fn session_sends_only_the_secrets_in_the_question() {
 #[test]
 fn question_carries_only_the_schemas_of_its_own_tools() {
     let state = tempfile::tempdir().unwrap();
-    let watched = Watched::at(state.path());
+    let watched = WatchSession::at(state.path());
     let schema = |name: &str| json!({"type": "object", "title": name});
     let find = move |name: &str| match name {
         "huge" => Some(json!({"description": "x".repeat(2 << 20)})),

@@ -5,10 +5,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::ptr;
 
 use super::world::{World, reads, writes};
-use super::{Probe, ProbeResult, Seen, Who, c, did, io, probe, root, sys};
+use super::{Observation, Probe, ProbeResult, Who, c, did, io, probe, root, sys};
 
 const fn user(name: &'static str, attempt: fn(&World) -> ProbeResult) -> Probe {
-    Probe { name, who: Who::User, seen: Seen::Inside, attempt }
+    Probe { name, who: Who::User, seen: Observation::Inside, attempt }
 }
 
 /// Creates a user namespace, in which this process is root.

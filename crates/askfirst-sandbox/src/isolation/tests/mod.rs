@@ -67,7 +67,7 @@ enum Who {
 
 /// How the success of a probe is observed.
 #[derive(Clone, Copy)]
-enum Seen {
+enum Observation {
     /// The probe itself knows.
     Inside,
     /// A process outside checks afterwards.
@@ -78,20 +78,20 @@ enum Seen {
 struct Probe {
     name: &'static str,
     who: Who,
-    seen: Seen,
+    seen: Observation,
     attempt: fn(&World) -> ProbeResult,
 }
 
 const fn probe(name: &'static str, attempt: fn(&World) -> ProbeResult) -> Probe {
-    Probe { name, who: Who::All, seen: Seen::Inside, attempt }
+    Probe { name, who: Who::All, seen: Observation::Inside, attempt }
 }
 
 const fn root(name: &'static str, attempt: fn(&World) -> ProbeResult) -> Probe {
-    Probe { name, who: Who::Root, seen: Seen::Inside, attempt }
+    Probe { name, who: Who::Root, seen: Observation::Inside, attempt }
 }
 
 const fn seen(name: &'static str, attempt: fn(&World) -> ProbeResult, look: fn(&World) -> bool) -> Probe {
-    Probe { name, who: Who::All, seen: Seen::Outside(look), attempt }
+    Probe { name, who: Who::All, seen: Observation::Outside(look), attempt }
 }
 
 fn probes() -> impl Iterator<Item = &'static Probe> {

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use super::world::{SECRET, Services, World};
-use super::{ATTACKER, Probe, SCENE, Seen, Who, network, probes};
+use super::{ATTACKER, Observation, Probe, SCENE, Who, network, probes};
 use crate::isolation::order::Backend;
 use crate::isolation::{Helper, LoopbackNetwork, Sandbox, launch_in_sandbox};
 use crate::profile::{OSProfile, User};
@@ -176,9 +176,9 @@ fn fitting(who: As) -> impl Iterator<Item = &'static Probe> {
 
 fn outside(probe: &Probe, world: &World, services: &Services) -> bool {
     match probe.seen {
-        Seen::Inside => true,
-        Seen::Outside(_) if probe.name == "send_by_udp" => network::arrived(services),
-        Seen::Outside(look) => look(world),
+        Observation::Inside => true,
+        Observation::Outside(_) if probe.name == "send_by_udp" => network::arrived(services),
+        Observation::Outside(look) => look(world),
     }
 }
 
