@@ -21,7 +21,7 @@ shell:
     - {{ pattern: sudo, approval: deny }}
     - {{ pattern: git push, approval: required }}
 """
-# What git says about a repository, without times and hashes of commits.
+# The report of git about a repository, without times and hashes of commits.
 GIT_STATE = [
     ["ls-files", "-s"],
     ["status", "--porcelain"],

@@ -79,7 +79,7 @@ fn shell_word(text: &str) -> String {
 
 /// Whether a config has the hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Installed {
+pub enum HookState {
     /// No part of it.
     No,
     /// A hook of askfirst that is not complete, or that starts another program.
@@ -114,12 +114,12 @@ pub fn uninstall(agent: Agent, text: &str, hook: &HookCommand) -> Result<Option<
 ///
 /// # Errors
 /// Fails if the text is not a valid config of this agent.
-pub fn installed(agent: Agent, text: &str, hook: &HookCommand) -> Result<Installed, SettingsError> {
+pub fn installed(agent: Agent, text: &str, hook: &HookCommand) -> Result<HookState, SettingsError> {
     if text.is_empty() || uninstall(agent, text, hook)?.as_deref() == Some(text) {
-        return Ok(Installed::No);
+        return Ok(HookState::No);
     }
     let is_current = install(agent, text, hook)? == text;
-    Ok(if is_current { Installed::Yes } else { Installed::Outdated })
+    Ok(if is_current { HookState::Yes } else { HookState::Outdated })
 }
 
 #[cfg(test)]

@@ -56,9 +56,9 @@ fn uninstall_returns_the_text_before_the_install() {
 #[test]
 fn second_install_changes_nothing_for_every_agent() {
     for agent in Agent::ALL {
-        assert_eq!(installed(agent, "", &hook()).unwrap(), Installed::No);
+        assert_eq!(installed(agent, "", &hook()).unwrap(), HookState::No);
         let new = install(agent, "", &hook()).unwrap();
-        assert_eq!(installed(agent, &new, &hook()).unwrap(), Installed::Yes, "{new}");
+        assert_eq!(installed(agent, &new, &hook()).unwrap(), HookState::Yes, "{new}");
         assert_eq!(install(agent, &new, &hook()).unwrap(), new);
         assert_eq!(uninstall(agent, &new, &hook()).unwrap(), None, "nothing else was in it");
     }
@@ -98,7 +98,7 @@ fn hook_of_another_path_is_replaced_in_place() {
     for agent in Agent::ALL {
         let text = install(agent, "", &old).unwrap();
         assert!(text.contains("/old path/askfirst"), "{text}");
-        assert_eq!(installed(agent, &text, &hook()).unwrap(), Installed::Outdated);
+        assert_eq!(installed(agent, &text, &hook()).unwrap(), HookState::Outdated);
         let new = install(agent, &text, &hook()).unwrap();
         assert_eq!(new, install(agent, "", &hook()).unwrap());
     }
@@ -120,11 +120,11 @@ fn hook_that_covers_only_some_calls_is_outdated() {
     let narrow =
         text.replacen("{\n        \"hooks\"", "{\n        \"matcher\": \"Bash\",\n        \"hooks\"", 1);
     assert_ne!(narrow, text);
-    assert_eq!(installed(Agent::Claude, &narrow, &hook()).unwrap(), Installed::Outdated);
+    assert_eq!(installed(Agent::Claude, &narrow, &hook()).unwrap(), HookState::Outdated);
     assert_eq!(value(&install(Agent::Claude, &narrow, &hook()).unwrap()), value(&text));
     let open = text.replacen(",\n            \"onFailure\": \"block\"", "", 1);
     assert_ne!(open, text);
-    assert_eq!(installed(Agent::Claude, &open, &hook()).unwrap(), Installed::Outdated);
+    assert_eq!(installed(Agent::Claude, &open, &hook()).unwrap(), HookState::Outdated);
     let shared = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"command":"own"},
         {"command":"askfirst hook claude"}]}]}}"#;
     let new = value(&install(Agent::Claude, shared, &hook()).unwrap());
@@ -172,7 +172,7 @@ fn other_programs_are_no_hooks_of_ours() {
         ["askfirst hook claude && true", "askfirst2 hook claude", "x; askfirst hook codex", "hook claude"]
     {
         let text = json!({"hooks": {"PreToolUse": [{"hooks": [{"command": command}]}]}}).to_string();
-        assert_eq!(installed(Agent::Claude, &text, &hook()).unwrap(), Installed::No, "{command}");
+        assert_eq!(installed(Agent::Claude, &text, &hook()).unwrap(), HookState::No, "{command}");
         assert_eq!(uninstall(Agent::Claude, &text, &hook()).unwrap(), Some(text), "{command}");
     }
 }

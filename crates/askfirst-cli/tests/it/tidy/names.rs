@@ -17,7 +17,7 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// The part of a line of code after its visibility.
-fn item(line: &str) -> &str {
+pub(super) fn item(line: &str) -> &str {
     match line.strip_prefix("pub") {
         Some(rest) if rest.starts_with('(') => rest.split_once(") ").map_or(line, |(_, rest)| rest),
         Some(rest) => rest.trim_start(),
@@ -78,6 +78,44 @@ fn function_names_have_at_most_60_characters() {
         }
     }
     wrong("function names that are too long", places);
+}
+
+/// Participles that do not end in `ed`: no name of a type is one of them.
+const PARTICIPLES: [&str; 14] = [
+    "Coming",
+    "Found",
+    "Given",
+    "Gone",
+    "Hidden",
+    "Incoming",
+    "Kept",
+    "Listening",
+    "Outgoing",
+    "Running",
+    "Seen",
+    "Sent",
+    "Told",
+    "Waiting",
+];
+
+/// Whether a type is named by a participle alone, such as `Locked`.
+fn is_participle(name: &str) -> bool {
+    let is_one_word = name.chars().filter(|c| c.is_uppercase()).count() == 1;
+    PARTICIPLES.contains(&name) || (is_one_word && name.ends_with("ed") && !name.ends_with("eed"))
+}
+
+#[test]
+fn type_names_are_no_participles() {
+    let inside_shell = root().join("crates/askfirst-shell");
+    let mut places = Vec::new();
+    for (path, text) in rust().into_iter().filter(|(path, _)| !path.starts_with(&inside_shell)) {
+        for name in text.lines().filter_map(defined_type).filter(|name| is_participle(name)) {
+            places.push(format!("{}: {name}", path.display()));
+        }
+    }
+    wrong("types that are named by a participle", places);
+    assert!(is_participle("Locked") && is_participle("Seen"));
+    assert!(!is_participle("Feed") && !is_participle("LockedFile") && !is_participle("Recording"));
 }
 
 /// Words that are no subject: the name of a function never starts with one.

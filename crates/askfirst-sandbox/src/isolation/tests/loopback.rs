@@ -13,13 +13,13 @@ use crate::profile::{Network, OSProfile, User};
 use crate::spec::{RunFacts, Spec};
 use crate::stop::Stop;
 
-type Shared = Option<Arc<LoopbackNetwork>>;
+type SharedNetwork = Option<Arc<LoopbackNetwork>>;
 
-fn network(sandbox: &Sandbox) -> Shared {
+fn network(sandbox: &Sandbox) -> SharedNetwork {
     Some(Arc::new(LoopbackNetwork::create(sandbox, User::Same).unwrap()))
 }
 
-fn python(home: &Home, program: &str, network: &Shared) -> Spec {
+fn python(home: &Home, program: &str, network: &SharedNetwork) -> Spec {
     let script = format!("exec python3 -c '{program}'");
     Spec { network: network.clone(), ..sh(&home.path.join("A"), &script) }
 }
@@ -44,7 +44,7 @@ try: print(socket.create_connection(("127.0.0.1", 8125)).recv(9))
 except OSError as error: print(type(error).__name__)"#;
 
 /// Starts a server in the network, and calls `meanwhile` when it listens.
-fn while_served(sandbox: &Sandbox, home: &Home, network: &Shared, meanwhile: impl FnOnce()) {
+fn while_served(sandbox: &Sandbox, home: &Home, network: &SharedNetwork, meanwhile: impl FnOnce()) {
     let (stop, server) = (Stop::new(), python(home, SERVE, network));
     thread::scope(|scope| {
         let serving = scope.spawn(|| launch_in_sandbox(sandbox, &profile(&home.path), &server, &stop));
@@ -64,7 +64,7 @@ fn server_is_reached_only_by_programs_in_its_network() {
         let (shared, other) = (network(&sandbox), network(&sandbox));
         let free = OSProfile { network: Network::Shared, ..profile(&home.path) };
         while_served(&sandbox, &home, &shared, || {
-            let ask = |network: &Shared, profile: &OSProfile| {
+            let ask = |network: &SharedNetwork, profile: &OSProfile| {
                 run(&sandbox, profile, &python(&home, ASK, network)).1
             };
             assert_eq!(ask(&shared, &profile(&home.path)), "b'hello'\n");
@@ -100,7 +100,7 @@ fn programs_of_another_user_share_the_network_of_that_user() {
         return skip("programs_of_another_user_share_the_network_of_that_user", "needs root");
     }
     let (sandbox, user) = (sandbox(), User::Other { user: 65534, group: 65534 });
-    let namespace_of = |network: &Shared, user| {
+    let namespace_of = |network: &SharedNetwork, user| {
         let spec = Spec { network: network.clone(), ..sh("/".as_ref(), "readlink /proc/self/ns/net") };
         run(&sandbox, &OSProfile { user, ..OSProfile::nothing() }, &spec).1
     };
