@@ -387,7 +387,7 @@ pub enum LogCommand {
         #[arg(long, value_name = "HASH")]
         expect: Option<String>,
     },
-    /// Summarize one call: what, who asked, the verdict, the answer and the end
+    /// Summarize one call: its arguments, its origin, the verdict, the answer and the end
     Show {
         /// ID of the call, as `log` prints it
         id: String,

@@ -235,7 +235,7 @@ fn special_words(special: SpecialProperty) -> &'static str {
         SpecialProperty::Device => "it is a device",
         SpecialProperty::Pipe => "it is a named pipe",
         SpecialProperty::Socket => "it is a socket",
-        SpecialProperty::SetId => "it runs as its owner or group, whoever starts it",
+        SpecialProperty::SetId => "it runs with the rights of its owner or group for every user",
         SpecialProperty::Capabilities => "it gives privileges to everyone who starts it",
         SpecialProperty::Attributes => "it has new extended attributes",
         SpecialProperty::Owner => "it gets another owner",

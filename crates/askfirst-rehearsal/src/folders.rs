@@ -1,5 +1,5 @@
-//! The folders that programs on views see as `/tmp` and as the home: `/tmp` is kept for the session, and each run gets an
-//! empty home, which is thrown away after a look at what was written there.
+//! The folders that programs on views see as `/tmp` and as the home. `/tmp` lasts as long as the session. Each run gets an
+//! empty home, and askfirst throws it away after it has listed the files in it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -75,7 +75,7 @@ fn meaning(effects: &Effects) -> ApprovalPresentation {
     let place =
         if is_real { "" } else { ", on a new copy. Its changes are judged like those of every command" };
     let text = format!(
-        "Its first run was on a copy, and that copy is thrown away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
+        "It ran on a copy first, and askfirst throws that copy away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
         with_more(effects)
     );
     ApprovalPresentation::new(PresentationKind::Text, text)

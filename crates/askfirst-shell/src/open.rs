@@ -258,10 +258,13 @@ impl Opener<'_> {
             fed_by,
         });
         if coded {
-            self.note(index, "a name that is not known in advance is part of code that runs".to_owned());
+            self.note(
+                index,
+                "code that this command runs contains a name that askfirst cannot know in advance".to_owned(),
+            );
         }
         if shifts {
-            self.note(index, "each further name that is listed changes what this command does".to_owned());
+            self.note(index, "the number of names in a list changes the effect of this command".to_owned());
         }
         orders.into_iter().for_each(|why| self.note(index, why));
         let Some((used, part)) = wraps else { return };

@@ -61,8 +61,8 @@ const COVERS: &str = "covered: the hash of every line, the chain from each line 
     the links between files, and that every torn write is explained by the entry after it";
 const NOT_COVERED: &str = "not covered: removal of the newest entries or of everything, and a chain that was \
     rewritten as a whole";
-const WITH_HEAD: &str = "with the hash that was noted before, everything up to its entry is covered; not covered: \
-    removal or rewriting of what came after it";
+const WITH_HEAD: &str = "the hash that you noted covers everything up to its entry; not covered: removal or rewriting \
+    of later entries";
 
 /// Verifies all files of an audit log. `expect_head` is a hash from an earlier check that must still be in the chain.
 ///
@@ -140,8 +140,8 @@ impl HeadCheck {
         let place = &self.place;
         match &self.stored {
             Ok(Some(stored)) => format!(
-                "with the stored head, everything up to entry {} is covered; not covered: removal or rewriting of what \
-                 came after it, and a change of both the log and the stored head (`{place}`)",
+                "the stored head covers everything up to entry {}; not covered: removal or rewriting of later entries, \
+                 and a change of both the log and the stored head (`{place}`)",
                 stored.seq
             ),
             Ok(None) | Err(_) => format!("{NOT_COVERED}, because no head of this log is stored in `{place}`"),

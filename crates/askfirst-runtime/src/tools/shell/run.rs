@@ -203,7 +203,7 @@ async fn on_view(
         }
     }
     Err(ToolError::Failed(
-        "the files kept changing while the command was decided; nothing was changed".to_owned(),
+        "the files kept changing while askfirst decided about the command; nothing was changed".to_owned(),
     ))
 }
 
