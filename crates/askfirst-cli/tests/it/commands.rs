@@ -428,12 +428,15 @@ fn demo_runs_unattended_with_mode_flags() {
             && printed.contains("ran      send_letter"),
         "{printed}"
     );
-    assert_eq!(printed.matches("; `askfirst undo ").count(), 5, "{printed}");
+    assert_eq!(printed.matches("; `askfirst undo ").count(), 6, "{printed}");
+    assert!(printed.contains("restored what it removed"), "{printed}");
     assert!(printed.contains("`app/.git/hooks/pre-commit`: the built-in list has"), "{printed}");
     let (code, printed, _) = place.run(&["demo", "--strict"]);
     assert_eq!(code, 0, "{printed}");
     assert!(printed.contains("ran      shell: Welcome\n           1 changed; `askfirst undo "), "{printed}");
     assert!(printed.contains("`app/package.json`: it can run or control programs"), "{printed}");
+    assert!(printed.contains("it tried to reach the network"), "{printed}");
+    assert!(printed.contains("restored what it removed"), "{printed}");
     assert!(printed.contains("ran      list_files") && printed.contains("refused  edit_file"), "{printed}");
     assert_eq!(place.run(&["demo"]).0, 5);
 }
