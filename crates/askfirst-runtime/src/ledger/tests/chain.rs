@@ -58,7 +58,7 @@ fn verify_says_what_it_covers_and_names_the_head() {
     let other = askfirst::Digest::of("other");
     let missing = verify(&path, Some(other)).unwrap();
     assert_eq!(missing.faults[0].what, format!("the hash `{other}` is not in the chain"));
-    assert!(missing.covers.contains("noted before"));
+    assert!(missing.covers.contains("the hash that you noted"));
 }
 
 #[test]
