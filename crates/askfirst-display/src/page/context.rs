@@ -1,4 +1,4 @@
-//! The rows below the content: what a person must know besides, why askfirst asks, and who wants the call.
+//! The rows below the content: why askfirst asks, further facts for the decision, and who wants the call.
 
 use askfirst::machine::Member;
 use askfirst::{ApprovalRequest, Fact};
@@ -36,6 +36,10 @@ impl PageBuilder<'_> {
     ) -> Vec<Paragraph> {
         let request = &member.request;
         let mut paragraphs: Vec<Paragraph> = Vec::new();
+        for fact in request.facts.iter().filter(|fact| fact.label == "why") {
+            let text = self.clean_fact(&request.args, fact);
+            paragraphs.extend(self.fact("why", &text));
+        }
         for value in shortened {
             paragraphs.push(self.labelled("in full", value));
         }
@@ -69,10 +73,6 @@ impl PageBuilder<'_> {
         if member.calls > 1 {
             paragraphs
                 .push(self.labelled("calls", &format!("{} equal calls wait for this answer", member.calls)));
-        }
-        for fact in request.facts.iter().filter(|fact| fact.label == "why") {
-            let text = self.clean_fact(&request.args, fact);
-            paragraphs.extend(self.fact("why", &text));
         }
         paragraphs.extend(self.caller(request));
         paragraphs

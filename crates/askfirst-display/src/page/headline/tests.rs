@@ -80,8 +80,8 @@ fn single_program_stands_in_the_headline_and_nowhere_else() {
     assert_eq!(
         first_screen(&question(vec![request])),
         "━ run: npm install left-pad\n\
-         │ in     app\n\
-         │ why    a change in `notes` needs approval (askfirst.yaml:8)\n"
+         │ why    a change in `notes` needs approval (askfirst.yaml:8)\n\
+         │ in     app\n"
     );
 }
 
