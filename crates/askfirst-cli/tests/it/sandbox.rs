@@ -56,13 +56,13 @@ fn approved_call_reaches_paths_by_their_modes() {
 }
 
 #[test]
-fn new_protected_name_is_quarantined_reported_and_logged() {
+fn new_protected_name_is_discarded_reported_and_logged() {
     let place = place();
     let (_, _, err) = call(&place, "free", "echo x > work/.bashrc", &[]);
-    assert!(err.contains("work/.bashrc` appeared, but the built-in list has `.bashrc`"), "{err}");
+    assert!(err.contains("`work/.bashrc`: the built-in list has `.bashrc`"), "{err}");
     assert!(!place.path().join("work/.bashrc").exists());
     let record = fs::read_to_string(place.path().join("record.jsonl")).unwrap();
-    assert!(record.contains("appeared, but the built-in list has `.bashrc`"), "{record}");
+    assert!(record.contains("`work/.bashrc`: the built-in list has `.bashrc`"), "{record}");
 }
 
 #[test]
