@@ -17,8 +17,10 @@ pub mod answer;
 pub mod contract;
 pub mod event;
 pub mod settings;
+pub mod tools;
 
 pub use agent::{Agent, AgentFacts, UnknownAgent};
 pub use answer::{Answer, Reply};
 pub use contract::{ContractError, read, refusal, write};
 pub use event::{Caller, HookEvent, McpTool, Moment};
+pub use tools::{FileUpdate, Mapping, Step, UpdateError, map, rewritten};
