@@ -2,11 +2,15 @@
 
 #![allow(rustdoc::broken_intra_doc_links, reason = "help texts contain `[default: …]`, which is not a link")]
 
+mod hook;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use askfirst_display::redact::{Mark, Redactor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use hook::{HookCommand, HookPlace};
 
 /// Approve your AI agent's tool calls before they run.
 ///
@@ -335,6 +339,11 @@ pub enum Command {
         /// Write the file instead of printing the new text
         #[arg(long)]
         write: bool,
+    },
+    /// Connect a coding agent: every tool call of it then goes through askfirst
+    Hook {
+        #[command(subcommand)]
+        command: HookCommand,
     },
     /// Report what this machine can enforce, what is missing, and what no kernel can enforce
     Doctor,

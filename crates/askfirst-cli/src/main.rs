@@ -1,5 +1,6 @@
 //! The `askfirst` binary: reads the command line, runs a command, and exits with its code.
 
+mod agent_shell;
 mod args;
 mod asking;
 mod commands;
@@ -16,13 +17,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use args::{Cli, Command, Gateway, McpCommand, MemoryCommand, Shell};
+use args::{Cli, Command, Gateway, HookCommand, McpCommand, MemoryCommand, Shell};
 use askfirst_mcp::clients::Direction;
 use askfirst_runtime::tools::catalog::Catalog;
 use clap::CommandFactory;
 use commands::{
-    call, decide, demo, doctor, effective, explain, init, log, mcp, memory, migrate, run, sandbox, serve,
-    tools, trust, undo, watch, wrap,
+    call, decide, demo, doctor, effective, explain, hook, init, log, mcp, memory, migrate, run, sandbox,
+    serve, tools, trust, undo, watch, wrap,
 };
 use exit::Exit;
 
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let common = &cli.common;
+    if let Some(exit) = agent_shell::refusal(&cli.command) {
+        return Ok(exit);
+    }
     match cli.command {
         Command::Demo { mode } => demo::demo(common, mode),
         Command::Init { print, yes } => init::init(common, print, yes),
@@ -79,6 +83,13 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Trust => trust::trust(common),
         Command::Migrate { file, write } => migrate::migrate(common, file, write),
         Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),
+        Command::Hook { command: HookCommand::Install { place, print, yes } } => {
+            hook::install(common, place, hook::Confirmation::of(print, yes))
+        }
+        Command::Hook { command: HookCommand::Uninstall { place, print, yes } } => {
+            hook::uninstall(common, place, hook::Confirmation::of(print, yes))
+        }
+        Command::Hook { command: HookCommand::Status { agent } } => hook::status(common, agent),
         Command::Doctor => doctor::doctor(common),
         Command::Completions { shell } => completions(shell),
         Command::Man { dir } => man(dir.as_deref()),

@@ -1,5 +1,6 @@
 //! Reads `askfirst.yaml`: checks a config file, reports all of its errors at once, and merges the layers.
 
+mod backups;
 mod check;
 mod comments;
 mod disk;
@@ -34,6 +35,7 @@ pub mod trust;
 pub mod words;
 
 pub use askfirst_shell::ShellRule;
+pub use backups::{Backup, Backups};
 pub use disk::Disk;
 pub use effective::{EffectiveLine, effective};
 pub use fault::{Fault, Faults};

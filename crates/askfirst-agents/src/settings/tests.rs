@@ -79,6 +79,26 @@ fn every_hook_is_for_an_event_of_the_contract() {
 }
 
 #[test]
+fn files_that_switch_a_hook_off_are_never_written() {
+    use askfirst_shell::{FileLevel, level_of};
+    for agent in Agent::ALL {
+        let files = files(agent);
+        let of_user = [files.user].into_iter().chain(files.user_settings.iter().copied());
+        let of_user = of_user.map(|name| format!("{}/{name}", files.in_home));
+        let of_project = [files.project].into_iter().chain(files.project_settings.iter().copied());
+        for path in of_user.chain(of_project.map(str::to_owned)) {
+            let path = if path.ends_with('/') { format!("{path}own") } else { path };
+            assert_eq!(level_of(path.as_ref()), FileLevel::Never, "{path}");
+        }
+    }
+    for path in
+        [".claude/settings.local.json", ".claude.json", ".gemini/trusted_hooks.json", ".copilot/config.json"]
+    {
+        assert_eq!(level_of(path.as_ref()), FileLevel::Never, "{path}");
+    }
+}
+
+#[test]
 fn hooks_fail_closed_where_the_agent_can() {
     let of = |agent| value(&install(agent, "", &hook()).unwrap());
     let claude = of(Agent::Claude);

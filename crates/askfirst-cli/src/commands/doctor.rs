@@ -1,5 +1,7 @@
 //! `doctor`: reports what this machine can enforce, what is missing, and what no kernel can enforce.
 
+mod agents;
+
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -91,6 +93,9 @@ pub fn doctor(common: &Common) -> anyhow::Result<Exit> {
     let ledger = ledger_path(&config, &places.state);
     let (state, text) = writable(&ledger);
     say("audit log", state, text);
+    for (state, text) in agents::about_agents()? {
+        say("agents", state, text);
+    }
     match std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty") {
         Ok(_) => say("terminal", Health::Good, "available for prompts".to_owned()),
         Err(_) => say(

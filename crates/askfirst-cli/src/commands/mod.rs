@@ -6,6 +6,7 @@ pub mod demo;
 pub mod doctor;
 pub mod effective;
 pub mod explain;
+pub mod hook;
 pub mod init;
 pub mod log;
 pub mod mcp;

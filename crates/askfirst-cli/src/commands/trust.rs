@@ -65,7 +65,7 @@ fn trust_config(common: &Common, config: &Config) -> anyhow::Result<Exit> {
         Some(before) => {
             facts.push(Fact::new("changed", "since you last trusted it: see the diff"));
             facts.push(Fact::new("loosens", said));
-            difference(&before, &text)
+            difference(PROJECT_FILE, &before, &text)
         }
     };
     let request = ApprovalRequest {
@@ -79,7 +79,7 @@ fn trust_config(common: &Common, config: &Config) -> anyhow::Result<Exit> {
             .collect(),
         ..ApprovalRequest::new("trust", "", json!({"digest": file.digest}))
     };
-    let decision = ask(common, config, request)?;
+    let decision = ask(common, config, "trust", request)?;
     if !decision.approved || decision.edited_args.is_some() {
         out(&format!("not trusted ({})", decision.cause));
         return Ok(Exit::of_cause(decision.cause));
@@ -114,7 +114,7 @@ fn trust_main(common: &Common, config: &Config, project: &Project) -> anyhow::Re
         args: args.into_iter().map(|(name, path)| (name.to_owned(), json!(path))).collect(),
         ..ApprovalRequest::new("trust", "", json!({"main": main.folder()}))
     };
-    let decision = ask(common, config, request)?;
+    let decision = ask(common, config, "trust", request)?;
     if !decision.approved || decision.edited_args.is_some() {
         out(&format!("your rules for `{}` do not apply here ({})", main.folder(), decision.cause));
         return Ok(Some(Exit::of_cause(decision.cause)));
@@ -127,14 +127,20 @@ fn trust_main(common: &Common, config: &Config, project: &Project) -> anyhow::Re
     Ok(Some(Exit::Done))
 }
 
-fn ask(common: &Common, config: &Config, request: ApprovalRequest) -> anyhow::Result<ApprovalDecision> {
+/// Asks a person at the terminal about a request of a command.
+pub fn ask(
+    common: &Common,
+    config: &Config,
+    front_end: &str,
+    request: ApprovalRequest,
+) -> anyhow::Result<ApprovalDecision> {
     let style = if common.plain { Style::Plain } else { Style::of_environment() };
     let options = Options {
         style,
         preview_lines: usize::MAX,
         redactor: Arc::new(redactor(config)?),
         notify: notify(config.main.notify),
-        front_end: "trust".to_owned(),
+        front_end: front_end.to_owned(),
         // There are no arguments to edit, no agent that reads a reason, and no run to stop.
         withheld: vec![Choice::Edit, Choice::Reason, Choice::Stop],
     };
@@ -145,8 +151,8 @@ fn ask(common: &Common, config: &Config, request: ApprovalRequest) -> anyhow::Re
 }
 
 /// Shows a change of a config as the text before and after.
-fn difference(before: &str, after: &str) -> ApprovalPresentation {
-    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, PROJECT_FILE);
+pub fn difference(file: &str, before: &str, after: &str) -> ApprovalPresentation {
+    let mut shown = ApprovalPresentation::new(PresentationKind::Diff, file);
     shown.metadata.insert("before".to_owned(), before.into());
     shown.metadata.insert("after".to_owned(), after.into());
     shown

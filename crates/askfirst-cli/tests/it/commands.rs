@@ -52,6 +52,9 @@ impl Place {
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_CONFIG_HOME", self.path().join("config"));
+        for name in crate::hook::AGENT_VARIABLES {
+            command.env_remove(name);
+        }
     }
 
     /// Builds a command that runs as on a machine without namespaces, and without a terminal.

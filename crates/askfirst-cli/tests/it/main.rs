@@ -14,6 +14,7 @@ mod endings;
 mod faults;
 mod first_hour;
 mod guide;
+mod hook;
 mod init;
 mod log;
 mod mcp;
