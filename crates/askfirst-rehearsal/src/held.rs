@@ -9,8 +9,9 @@ use askfirst::{ApprovalPresentation, Effects, EffectsPolicy, RecordedCommitPermi
 use askfirst_changes::ChangeStore;
 use askfirst_files::{RootView, Roots};
 
+use crate::effects::label;
 use crate::question;
-use crate::rehearsals::{CommitNote, Rehearsals};
+use crate::rehearsals::{CommitNote, Rehearsals, is_real_folder};
 use crate::views::{self, CollectedView};
 
 /// The changes of one run. Dropping it discards them.
@@ -57,6 +58,11 @@ impl HeldChanges for HeldRun {
             undo_obstacle: self.undo_obstacle.clone(),
             accepted: Vec::new(),
         }
+    }
+
+    fn products(&self) -> Vec<String> {
+        let real = self.products.iter().filter(|path| is_real_folder(path));
+        real.map(|path| label(path, self.roots.folder())).collect()
     }
 
     fn present(&self) -> ApprovalPresentation {

@@ -175,8 +175,11 @@ impl Rehearsals {
     /// Returns the folders of build output that exist. They are written directly, so that a build costs no copies.
     #[must_use]
     pub fn direct_folders(&self) -> Vec<PathBuf> {
-        // A link could lead anywhere, so a product that is reached through one stays on the view.
-        let is_real = |path: &PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|real| real == *path);
-        self.products().filter(is_real).collect()
+        self.products().filter(|path| is_real_folder(path)).collect()
     }
+}
+
+/// Whether a path is a folder that no link leads to. A link could lead anywhere, so a product behind one stays on the view.
+pub(crate) fn is_real_folder(path: &Path) -> bool {
+    path.is_dir() && path.canonicalize().is_ok_and(|real| real == *path)
 }

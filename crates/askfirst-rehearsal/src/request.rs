@@ -16,12 +16,14 @@ pub fn request(
     args: &askfirst::Args,
     effects: &Effects,
     judgement: &EffectsJudgement,
+    products: &[String],
     present: impl FnOnce() -> ApprovalPresentation,
 ) -> ApprovalRequest {
     let counts = counts(effects);
+    let next_run = next_run(effects, products);
     let runs_again = judgement.verdict() == EffectsVerdict::AskToRunAgain;
     let description = match runs_again {
-        true => format!("run {} again {}: it {}", short(command), with_more(effects), facts(effects)),
+        true => format!("run {} {next_run}: it {}", short(command), facts(effects)),
         false => format!("keep the changes of {}? · {counts}", short(command)),
     };
     let mut payload = effects.payload(Value::from(command));
@@ -32,7 +34,7 @@ pub fn request(
     let mut request = ApprovalRequest::new(tool_name, description, payload);
     request.args = args.clone();
     request.action = Some(match runs_again {
-        true => Action::new("run ").value(short(command)).words(format!(" again {}?", with_more(effects))),
+        true => Action::new("run ").value(short(command)).words(format!(" {next_run}?")),
         false => Action::new("keep the changes of ").value(short(command)).words(format!("? · {counts}")),
     });
     request.same = Some("the same kinds of changes to the same files by the same command".to_owned());
@@ -50,33 +52,47 @@ pub fn request(
     };
     request.presentation = match judgement.verdict() {
         EffectsVerdict::Ask => Some(present()),
-        EffectsVerdict::AskToRunAgain => Some(meaning(effects)),
+        EffectsVerdict::AskToRunAgain => Some(meaning(effects, products)),
         EffectsVerdict::Commit | EffectsVerdict::Discard => None,
     };
     request
 }
 
-/// Describes the access that a yes adds to a call that runs again.
-fn with_more(effects: &Effects) -> String {
+/// Describes the run that a yes starts.
+fn next_run(effects: &Effects, products: &[String]) -> String {
+    if is_server(effects) {
+        let writes = if products.is_empty() { "nothing".to_owned() } else { products.join(", ") };
+        return format!("on the real files, writing only: {writes}");
+    }
     let words = effects.facts.iter().map(|fact| match fact.kind() {
-        RunFactKind::Network => "with the network",
-        RunFactKind::Processes => "and keep what it did, although it left processes",
-        RunFactKind::TimeLimit => "and keep what it did until its time limit",
-        RunFactKind::RealFiles => "on the real files, without undo",
+        RunFactKind::Network => "again with the network",
+        RunFactKind::Processes => "again and keep what it did, although it left processes",
+        RunFactKind::Server | RunFactKind::RealFiles => "again on the real files, without undo",
     });
     let mut words: Vec<&str> = words.collect();
     words.dedup();
     words.join(", ")
 }
 
+fn is_server(effects: &Effects) -> bool {
+    let is_kind = |kind| effects.facts.iter().any(|fact| fact.kind() == kind);
+    is_kind(RunFactKind::Server) && !is_kind(RunFactKind::RealFiles)
+}
+
 /// Describes the meaning of yes and no to running a call again.
-fn meaning(effects: &Effects) -> ApprovalPresentation {
+fn meaning(effects: &Effects, products: &[String]) -> ApprovalPresentation {
     let is_real = effects.facts.iter().any(|fact| fact.kind() == RunFactKind::RealFiles);
-    let place =
-        if is_real { "" } else { ", on a new copy. Its changes are judged like those of every command" };
+    let more = match is_server(effects) {
+        true => {
+            " It stays in the background, so that it notices changes, and gets no more network than before.\n     \
+             askfirst does not ask about it again in this session."
+        }
+        false if is_real => "",
+        false => " It runs on a new copy. Its changes are judged like those of every command.",
+    };
     let text = format!(
-        "It ran on a copy first, and askfirst throws that copy away.\nyes  It runs again {}{place}.\nno   It does not run again, and the agent gets no output.\n",
-        with_more(effects)
+        "It ran on a copy first, and askfirst throws that copy away.\nyes  It runs {}.{more}\nno   It does not run again, and the agent gets no output.\n",
+        next_run(effects, products)
     );
     ApprovalPresentation::new(PresentationKind::Text, text)
 }

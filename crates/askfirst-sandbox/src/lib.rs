@@ -72,7 +72,7 @@ pub use profile::{
     Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, SYSTEM_PATHS, User,
     View,
 };
-pub use spec::{End, LaunchOutcome, Limits, Output, OutputListener, RunFacts, Spec, Stdin};
+pub use spec::{End, Lasts, LaunchOutcome, Limits, Output, OutputListener, RunFacts, Spec, Stdin};
 pub use stop::Stop;
 pub use unproven::UnprovenSandbox;
 

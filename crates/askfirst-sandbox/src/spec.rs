@@ -29,6 +29,8 @@ pub struct Spec {
     /// A network that the program shares with others, instead of a new one. It is used only in a sandbox with namespaces
     /// of its own, and only if the profile grants no network and runs the program as the user of this network.
     pub network: Option<Arc<LoopbackNetwork>>,
+    /// The processes whose end is the end of the run.
+    pub lasts: Lasts,
     /// Receives the output of the program while it runs.
     pub listener: Option<OutputListener>,
 }
@@ -56,6 +58,7 @@ impl Spec {
             stdin: Stdin::Null,
             limits: Limits::default(),
             network: None,
+            lasts: Lasts::Program,
             listener: None,
         }
     }
@@ -73,6 +76,15 @@ impl fmt::Debug for Spec {
             .field("limits", &self.limits)
             .finish()
     }
+}
+
+/// The processes that a run waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// The program. The processes that it leaves behind are ended.
+    Program,
+    /// All of its processes, such as a server that a shell leaves behind. Only in a sandbox that is no content-only one.
+    AllProcesses,
 }
 
 /// The standard input of a program.

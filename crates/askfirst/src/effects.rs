@@ -117,8 +117,8 @@ impl RunFact {
     pub fn kind(&self) -> RunFactKind {
         match self {
             Self::TriedNetwork(_) => RunFactKind::Network,
-            Self::LeftProcesses(_) | Self::Listened(_) => RunFactKind::Processes,
-            Self::TimedOut => RunFactKind::TimeLimit,
+            Self::LeftProcesses(_) => RunFactKind::Processes,
+            Self::Listened(_) | Self::TimedOut => RunFactKind::Server,
             Self::FolderRename => RunFactKind::RealFiles,
         }
     }
@@ -129,10 +129,10 @@ impl RunFact {
 pub enum RunFactKind {
     /// The call gets the network.
     Network,
-    /// The call may start processes that outlive it, and listen. They are ended all the same.
+    /// The call may start processes that outlive it. They are ended all the same.
     Processes,
-    /// The call may run until its time limit.
-    TimeLimit,
+    /// The call keeps running on the real files, like a server or a watcher. It may write only build output.
+    Server,
     /// The call runs on the real files, without undo.
     RealFiles,
 }

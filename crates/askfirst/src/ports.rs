@@ -270,6 +270,11 @@ pub trait HeldChanges: Send + Sync {
     /// Returns what the decision about the effects depends on.
     fn policy(&self, basis: RunBasis) -> EffectsPolicy;
 
+    /// Returns the names of the folders of build output that exist, which a call writes directly.
+    fn products(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Shows the changes to a person.
     fn present(&self) -> ApprovalPresentation;
 

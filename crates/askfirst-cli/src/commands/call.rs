@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use anyhow::Context;
-use askfirst::ApprovalContext;
+use askfirst::{ApprovalContext, Outcome};
 use askfirst_config::Places;
 use askfirst_display::Choice;
 use askfirst_runtime::Session;
@@ -36,11 +36,28 @@ pub fn call(common: &Common, mode: ModeFlags, tool: &str, args: &str) -> anyhow:
     live.expect([(1, &call)]);
     let id = call.id;
     let outcome = session.tools.call_many_sync(vec![Arc::unwrap_or_clone(call)]).pop();
-    let outcome = outcome.context("the call was lost")?;
+    let outcome = wait_for_server(&session, tool, outcome.context("the call was lost")?);
     askfirst_terminal::wait_until_released();
     end_commands(&session);
     let summary = live.settle(id, &outcome);
     Ok(crate::outcome::print(&outcome, &summary, &session.redactor, common.json))
+}
+
+/// Waits for the end of a command that `shell` started in the background, since it would end with this session.
+fn wait_for_server(session: &Session, tool: &str, outcome: Outcome) -> Outcome {
+    let is_running =
+        |outcome: &Outcome| matches!(outcome, Outcome::Done(result) if result["state"] == "running");
+    let id = match &outcome {
+        Outcome::Done(result) if tool == "shell" && is_running(&outcome) => result["id"].clone(),
+        Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_) => return outcome,
+    };
+    let args: askfirst::Args = [("id".to_owned(), id), ("wait".to_owned(), 600.into())].into_iter().collect();
+    loop {
+        let outcome = session.tools.call_sync("shell_output", args.clone());
+        if !is_running(&outcome) {
+            return outcome;
+        }
+    }
 }
 
 /// Parses the arguments from the command line, or from standard input for `-`.

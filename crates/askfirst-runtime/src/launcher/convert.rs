@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use askfirst::ports::{Launch, LaunchFailed, Listener, ProcessEnd, ProcessOutput, SandboxReport, Stream};
-use askfirst_sandbox::{Capture, End, Limits, Output, OutputListener, Spec, Stdin, Stop};
+use askfirst::ports::{
+    Launch, LaunchFailed, Listener, ProcessEnd, ProcessOutput, SandboxReport, Stream, WriteScope,
+};
+use askfirst_sandbox::{Capture, End, Lasts, Limits, Output, OutputListener, Spec, Stdin, Stop};
 
 /// Converts a listener of the port to a listener of the sandbox crate.
 pub(super) fn output_listener(listener: &Arc<dyn Listener>) -> OutputListener {
@@ -50,6 +52,11 @@ pub(crate) fn spec(launch: &Launch) -> Result<Spec, LaunchFailed> {
             output: launch.output,
         },
         network: None,
+        lasts: match launch.writes {
+            WriteScope::Everything => Lasts::Program,
+            // A server may be left behind by the shell that starts it.
+            WriteScope::Products => Lasts::AllProcesses,
+        },
         listener: None,
     })
 }

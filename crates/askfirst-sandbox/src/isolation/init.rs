@@ -20,7 +20,7 @@ use super::order::{Backend, HelperMessage, Order, SetupError};
 use super::routes::{Attempts, Counters};
 use super::violation::{Attempt, Violation};
 use crate::profile::Network;
-use crate::spec::RunFacts;
+use crate::spec::{Lasts, RunFacts};
 
 /// Signals that are forwarded to the program.
 const FORWARDED: [c_int; 7] =
@@ -182,7 +182,7 @@ pub(super) fn run(
         counters,
         deadline: order.profile.limits.wall.filter(|_| has_own_processes(order)).and_then(deadline_after),
     };
-    let mut attempts = None;
+    let (mut attempts, mut status) = (None, None);
     // Do not close the listener yet: that takes time for which the launcher would wait, and this process is about to exit.
     let mut closed_listener = None;
     loop {
@@ -210,15 +210,20 @@ pub(super) fn run(
             attempts = ending.attempts();
             closed_listener = refusals.take();
         }
-        let ended = if signalled || called {
-            handle_signals(&signals, program, job_control.as_mut(), messages).map_err(failed())?
-        } else {
-            None
-        };
+        if signalled || called {
+            let ended = handle_signals(&signals, program, job_control.as_mut(), messages);
+            status = status.or(ended.map_err(failed())?);
+        }
         if called && job_control.as_mut().is_some_and(|job_control| job_control.resume(program).is_err()) {
             job_control = None;
         }
-        if let Some(status) = ended {
+        let is_over = match order.lasts {
+            Lasts::AllProcesses if has_own_processes(order) => {
+                status.is_some() && leftovers::collect(libc::WNOHANG).map_err(failed())? == Children::None
+            }
+            Lasts::Program | Lasts::AllProcesses => true,
+        };
+        if let Some(status) = status.filter(|_| is_over) {
             ending.report_end(status, attempts).map_err(failed())?;
         } else if ending.milliseconds_left() == 0 {
             ending.report_timeout().map_err(failed())?;

@@ -154,6 +154,7 @@ pub(super) fn build_order(
         folder,
         terminal: TerminalAccess::Detached,
         own_network: OwnNetwork::New,
+        lasts: spec.lasts,
         profile,
     })
 }

@@ -24,7 +24,7 @@ pub(super) enum Children {
 }
 
 /// Collects one child that has ended, or waits for one.
-fn collect(options: c_int) -> io::Result<Children> {
+pub(super) fn collect(options: c_int) -> io::Result<Children> {
     let mut status = 0;
     // SAFETY: the number lives.
     if unsafe { libc::waitpid(-1, &mut status, options | libc::__WALL) } >= 0 {

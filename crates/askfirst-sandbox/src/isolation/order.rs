@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::profile::OSProfile;
-use crate::spec::RunFacts;
+use crate::spec::{Lasts, RunFacts};
 use crate::terminal::TerminalAccess;
 
 /// One program and its sandbox.
@@ -19,6 +19,7 @@ pub(crate) struct Order {
     pub(crate) folder: PathBuf,
     pub(crate) terminal: TerminalAccess,
     pub(crate) own_network: OwnNetwork,
+    pub(crate) lasts: Lasts,
     pub(crate) profile: OSProfile,
 }
 

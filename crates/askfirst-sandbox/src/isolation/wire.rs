@@ -9,7 +9,7 @@ use super::order::{Backend, Order, OwnNetwork, Task};
 use crate::profile::{
     Denial, DeniedPath, Descriptors, Grant, Identity, KeptFolder, Network, OSProfile, User, View,
 };
-use crate::spec::Limits;
+use crate::spec::{Lasts, Limits};
 use crate::terminal::TerminalAccess;
 
 /// The program name and version. A helper of another version refuses the order.
@@ -43,6 +43,10 @@ pub(super) fn encode(order: &Order) -> Vec<u8> {
     out.number(match order.own_network {
         OwnNetwork::New => 0,
         OwnNetwork::Passed => 1,
+    });
+    out.number(match order.lasts {
+        Lasts::Program => 0,
+        Lasts::AllProcesses => 1,
     });
     profile(&mut out, &order.profile);
     out.0
@@ -138,6 +142,11 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Order> {
         own_network: match from.number()? {
             0 => OwnNetwork::New,
             1 => OwnNetwork::Passed,
+            _ => return None,
+        },
+        lasts: match from.number()? {
+            0 => Lasts::Program,
+            1 => Lasts::AllProcesses,
             _ => return None,
         },
         profile: read_profile(&mut from)?,

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use askfirst::ports::{
     Access, CommitFailed, HeldChanges, Launch, Launcher, ProcessEnd, ProcessOutput, RehearsedRun, WriteScope,
@@ -31,6 +32,8 @@ pub(super) struct Runner {
     limits: Limits,
     env: Vec<(OsString, OsString)>,
     jobs: Jobs,
+    /// The commands that a person let run as servers.
+    servers: Mutex<Vec<ShellArguments>>,
 }
 
 impl Runner {
@@ -39,7 +42,7 @@ impl Runner {
             |name: &&String| !NEVER_PASSED.contains(&name.as_str()) && !name.starts_with("BASH_FUNC_");
         let given = shell.env_pass.iter().filter(passed);
         let env = given.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
-        Self { launcher, limits: shell.limits.clone(), env, jobs: Jobs::default() }
+        Self { launcher, limits: shell.limits.clone(), env, jobs: Jobs::default(), servers: Mutex::default() }
     }
 
     fn launch_of(&self, base: &Path, wish: &ShellArguments, invocation: &Invocation) -> Launch {
@@ -85,15 +88,31 @@ impl Runner {
         invocation: Invocation,
     ) -> Result<Value, ToolError> {
         let launch = Launch { accepted, ..self.launch_of(base, &wish, &invocation) };
-        let launcher = Arc::clone(&self.launcher);
         match wish.wait {
-            Wait::No => {
-                launcher.share_loopback();
-                let id = self.jobs.start(launcher, launch, invocation)?;
-                Ok(json!({"id": id, "state": "running"}))
+            Wait::No => self.serve(launch, invocation),
+            // Such a run may do less than a rehearsal, so it needs no second yes.
+            Wait::ForEnd if launch.access == Access::Rehearsal && self.servers().contains(&wish) => {
+                self.serve(as_server(launch, self.limits.wall), invocation)
             }
-            Wait::ForEnd => run_to_end(launcher, launch, &wish.text, &invocation).await,
+            Wait::ForEnd => match run_or_serve(&self.launcher, launch, &wish.text, &invocation).await? {
+                Ran::ToEnd(result) => Ok(result),
+                Ran::Server(launch) => {
+                    self.servers().push(wish);
+                    self.serve(as_server(launch, self.limits.wall), invocation)
+                }
+            },
         }
+    }
+
+    /// Starts a command in the background.
+    fn serve(&self, launch: Launch, invocation: Invocation) -> Result<Value, ToolError> {
+        self.launcher.share_loopback();
+        let id = self.jobs.start(Arc::clone(&self.launcher), launch, invocation)?;
+        Ok(json!({"id": id, "state": "running"}))
+    }
+
+    fn servers(&self) -> MutexGuard<'_, Vec<ShellArguments>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers a call about a job. Returns `None` if the call is about something else.
@@ -111,7 +130,7 @@ impl Runner {
         Some(match tool {
             "shell_stop" => self.jobs.stop(invocation.thread, &id).await,
             _ => {
-                let wait = std::time::Duration::from_secs_f64(wait);
+                let wait = Duration::from_secs_f64(wait);
                 self.jobs.output(invocation.thread, &id, wait).await
             }
         })
@@ -121,6 +140,14 @@ impl Runner {
 /// How often a command runs because a person allowed more access, or because its files changed during the question.
 const MAX_RUNS: usize = 4;
 
+/// The way in which a run ended.
+enum Ran {
+    /// The command ended, with this result.
+    ToEnd(Value),
+    /// A person lets the command run on the real files.
+    Server(Launch),
+}
+
 /// Runs a command to its end: on a view if that is possible, else on the real files.
 pub(crate) async fn run_to_end(
     launcher: Arc<dyn Launcher>,
@@ -128,9 +155,40 @@ pub(crate) async fn run_to_end(
     command: &str,
     invocation: &Invocation,
 ) -> Result<Value, ToolError> {
-    if launch.access == Access::Rehearsal || launcher.view_obstacle().is_none() {
-        return on_view(&launcher, launch, command, invocation).await;
+    match run_or_serve(&launcher, launch, command, invocation).await? {
+        Ran::ToEnd(result) => Ok(result),
+        Ran::Server(launch) => {
+            launcher.share_loopback();
+            let wall = launch.wall.unwrap_or_default();
+            on_real_files(launcher, as_server(launch, wall), invocation).await
+        }
     }
+}
+
+/// Runs a command, unless a person says that it is a server.
+async fn run_or_serve(
+    launcher: &Arc<dyn Launcher>,
+    launch: Launch,
+    command: &str,
+    invocation: &Invocation,
+) -> Result<Ran, ToolError> {
+    if launch.access == Access::Rehearsal || launcher.view_obstacle().is_none() {
+        return on_view(launcher, launch, command, invocation).await;
+    }
+    on_real_files(Arc::clone(launcher), launch, invocation).await.map(Ran::ToEnd)
+}
+
+/// Returns the launch of a server that a person lets run. It may do less than a rehearsal: the network of the session is
+/// its only one, and it writes only build output.
+fn as_server(launch: Launch, wall: Duration) -> Launch {
+    Launch { writes: WriteScope::Products, accepted: Vec::new(), wall: Some(wall), ..launch }
+}
+
+async fn on_real_files(
+    launcher: Arc<dyn Launcher>,
+    launch: Launch,
+    invocation: &Invocation,
+) -> Result<Value, ToolError> {
     match offload(invocation.thread, move || launcher.launch(&launch)).await {
         Some(Ok(finished)) => {
             invocation.report_sandbox(finished.walled.clone());
@@ -147,7 +205,7 @@ async fn on_view(
     mut launch: Launch,
     command: &str,
     invocation: &Invocation,
-) -> Result<Value, ToolError> {
+) -> Result<Ran, ToolError> {
     let basis = views::basis(launch.access);
     let no_thread = || ToolError::Failed("cannot start a thread for this call".to_owned());
     for _ in 0..MAX_RUNS {
@@ -157,7 +215,7 @@ async fn on_view(
         invocation.report_sandbox(output.walled.clone());
         if output.ended == ProcessEnd::Stopped {
             // The session is ending, so no one decides about half of a command.
-            return result_of(&output);
+            return result_of(&output).map(Ran::ToEnd);
         }
         let effects = held.effects().clone();
         let kinds = effects.facts.iter().map(RunFact::kind).collect::<Vec<_>>();
@@ -170,16 +228,27 @@ async fn on_view(
             effects,
             policy: EffectsPolicy { accepted: launch.accepted.clone(), ..held.policy(basis) },
             request: Box::new(move |effects, judgement| {
-                askfirst_rehearsal::request(&tool, &text, &args, effects, judgement, || shown.present())
+                askfirst_rehearsal::request(
+                    &tool,
+                    &text,
+                    &args,
+                    effects,
+                    judgement,
+                    &shown.products(),
+                    || shown.present(),
+                )
             }),
         };
         match invocation.settle_effects(question).await {
-            EffectsAnswer::Nothing => return result_of(&output),
+            EffectsAnswer::Nothing => return result_of(&output).map(Ran::ToEnd),
             EffectsAnswer::RunAgain if kinds.contains(&RunFactKind::RealFiles) => {
                 let (runner, job) = (Arc::clone(launcher), Launch { access: Access::Approved, ..launch });
                 let run =
                     offload(invocation.thread, move || runner.launch(&job)).await.ok_or_else(no_thread)?;
-                return result_of(&run.map_err(|e| ToolError::Failed(e.to_string()))?);
+                return result_of(&run.map_err(|e| ToolError::Failed(e.to_string()))?).map(Ran::ToEnd);
+            }
+            EffectsAnswer::RunAgain if kinds.contains(&RunFactKind::Server) => {
+                return Ok(Ran::Server(launch));
             }
             EffectsAnswer::RunAgain => launch.accepted.extend(kinds),
             EffectsAnswer::Discard(refusal) => return Err(discarded(refusal, &output, &kinds)),
@@ -187,7 +256,9 @@ async fn on_view(
                 let changes = Arc::clone(&held);
                 let commit = offload(invocation.thread, move || changes.commit(permit)).await;
                 match commit.ok_or_else(no_thread)? {
-                    Ok(commits) => return committed(invocation, &*held, &commits, &counts, &output),
+                    Ok(commits) => {
+                        return committed(invocation, &*held, &commits, &counts, &output).map(Ran::ToEnd);
+                    }
                     Err(CommitFailed::Conflict(why)) if launch.accepted.contains(&RunFactKind::Network) => {
                         return Err(ToolError::Failed(format!(
                             "its changes were not made, because the files have changed meanwhile: {why}; it ran \

@@ -62,3 +62,66 @@ fn command_that_reads_more_does_not_reach_the_server() {
     let outcome = format!("{:?}", run_in(&session, "python3 job 2"));
     assert!(outcome.contains("refused"), "{outcome}");
 }
+
+/// Waits until a file of the root has this content.
+fn wait_for(project: &Project, name: &str, content: &str) {
+    for _ in 0..400 {
+        if project.read(name) == content {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{name}: {:?}", project.read(name));
+}
+
+#[test]
+fn listening_command_is_asked_about_once_and_then_serves() {
+    needs_views!("listening_command_is_asked_about_once_and_then_serves");
+    let project = Project::new().yes();
+    let session = project.session();
+    project.write("out/old", "").write("ask", ASK);
+    let command = project.hide(&format!("{SERVE} > out/log 2>&1 & sleep 1"));
+    let started = done(run_in(&session, &command));
+    assert_eq!((&started["id"], &started["state"]), (&json!("job-1"), &json!("running")));
+    assert_eq!(project.asked().len(), 1);
+    assert!(project.asked()[0].contains("writing only: root/out"), "{:?}", project.asked());
+    // It serves the real files, and only their session reaches it.
+    project.write("b", "edited\n");
+    assert_eq!(done(run_in(&session, "python3 ask 200"))["stdout"], "edited\n\n");
+    let stopped = session.call_sync("shell_stop", json!({"id": "job-1"}).as_object().unwrap().clone());
+    assert!(matches!(stopped, Outcome::Failed(ToolError::Ended { .. })), "{stopped:?}");
+    assert_eq!(done(run_in(&session, &command))["id"], "job-2");
+    assert_eq!(project.asked().len(), 1, "{:?}", project.asked());
+    // Another session asks again.
+    done(run_in(&project.session(), &command));
+    assert_eq!(project.asked().len(), 2, "{:?}", project.asked());
+}
+
+/// Writes the name of each file that another process puts into the folder to `out/seen`.
+const WATCH: &str = "
+import ctypes, os, struct
+c = ctypes.CDLL(None)
+watch = c.inotify_init()
+assert c.inotify_add_watch(watch, b'.', 0x80 | 0x100) >= 0
+try: open('new', 'w').close()
+except OSError as error: open('out/refused', 'w').write(os.strerror(error.errno))
+open('out/ready', 'w').write('x')
+while True:
+    event = os.read(watch, 4096)
+    open('out/seen', 'w').write(event[16:].split(b'\\0')[0].decode())";
+
+// invariant: 11
+#[test]
+fn watcher_sees_changes_and_writes_only_build_output() {
+    needs_views!("watcher_sees_changes_and_writes_only_build_output");
+    let project = Project::new().yes();
+    let session = project.session();
+    project.write("out/old", "").write("watch.py", WATCH);
+    let started = run_with(&session, json!({"command": "python3 watch.py", "cwd": "root", "timeout": 1}));
+    assert_eq!(done(started)["state"], "running", "{:?}", project.asked());
+    wait_for(&project, "out/refused", "Read-only file system");
+    wait_for(&project, "out/ready", "x");
+    done(run_in(&session, "sh -c 'echo x > c.txt'"));
+    wait_for(&project, "out/seen", "c.txt");
+    assert!(!project.path("new").exists());
+}

@@ -29,6 +29,7 @@ fn grants_are_descriptors_and_precede_their_masks() {
         folder: home.clone(),
         terminal: TerminalAccess::Detached,
         own_network: crate::isolation::order::OwnNetwork::New,
+        lasts: crate::spec::Lasts::Program,
         profile: OSProfile {
             writable: vec![Grant::of(&home).unwrap()],
             denied: vec![
@@ -83,6 +84,7 @@ fn swapped_grant_is_refused() {
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
         own_network: crate::isolation::order::OwnNetwork::New,
+        lasts: crate::spec::Lasts::Program,
         profile,
     };
     assert!(command(&order, &Helper(Program::Own), 2).is_err());

@@ -16,6 +16,7 @@ fn order(backend: Backend, network: Network) -> Order {
         folder: "/".into(),
         terminal: TerminalAccess::Detached,
         own_network: crate::isolation::order::OwnNetwork::New,
+        lasts: crate::spec::Lasts::Program,
         profile: OSProfile { network, ..OSProfile::nothing() },
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::runs::{bubblewrap_sandbox, sandbox};
 use super::setup::{Home, home, profile, sh};
 use crate::isolation::{Sandbox, SandboxRun, launch_in_sandbox};
-use crate::spec::{End, RunFacts};
+use crate::spec::{End, Lasts, RunFacts, Spec};
 use crate::stop::Stop;
 
 fn run_in(sandbox: &Sandbox, home: &Home, script: &str, wall: Duration) -> SandboxRun {
@@ -193,4 +193,18 @@ fn no_process_is_left_after_a_timeout_or_a_stop() {
     assert_nothing_is_left(&sandbox(), "time.sleep(600)", End::Stopped);
     assert_nothing_is_left(&sandbox().with_helper_pool(), "time.sleep(600)", End::TimedOut);
     assert_nothing_is_left(&sandbox().with_helper_pool(), "write()", End::Stopped);
+}
+
+#[test]
+fn run_of_all_processes_lasts_until_the_last_one_ends() {
+    let home = home();
+    let mut spec = sh(&home.path.join("A"), "(sleep 0.3; sleep 0.3; echo end > end) & exit 7");
+    spec.lasts = Lasts::AllProcesses;
+    let run = |spec: &Spec| launch_in_sandbox(&sandbox(), &profile(&home.path), spec, &Stop::new()).unwrap();
+    let over = run(&spec);
+    assert_eq!((over.finished.end, over.facts), (End::Exited(7), RunFacts::default()));
+    assert_eq!(fs::read_to_string(home.path.join("A/end")).unwrap(), "end\n");
+    let mut endless = Spec { lasts: Lasts::AllProcesses, ..sh(&home.path.join("A"), "sleep 600 & exit 0") };
+    endless.limits.wall = Some(Duration::from_millis(500));
+    assert_eq!(run(&endless).finished.end, End::TimedOut);
 }

@@ -13,6 +13,7 @@ fn order() -> Order {
         folder: "/x".into(),
         terminal: TerminalAccess::Background,
         own_network: OwnNetwork::Passed,
+        lasts: Lasts::AllProcesses,
         profile: OSProfile {
             readable: vec![grant("/r")],
             writable: vec![grant("/w"), grant("/v")],
