@@ -30,6 +30,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
         FileType::Directory => return Ok(None),
+        // Names no settings, as in `GIT_CONFIG_GLOBAL=/dev/null`.
+        FileType::CharacterDevice if path == Path::new("/dev/null") => return Ok(None),
         _ => return Err(io::Error::other("it is not a regular file")),
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::commands::{Place, feed};
+use crate::commands::{Place, feed, told};
 
 const CONFIG: &str = r#"
 version: 1
@@ -190,6 +190,15 @@ fn git_add_takes_no_hidden_file_into_the_index() {
     let (code, out, err) = add();
     assert_eq!(code, 0, "{out}{err}");
     assert_eq!(git(&["ls-files"]), ".gitignore\nopen\n");
+}
+
+#[test]
+fn git_settings_in_the_null_device_are_no_settings() {
+    let place = searched("");
+    let args = r#"{"command":"ls >/dev/null && cat open","cwd":"work"}"#;
+    let mut call = place.command(&["call", "--config", "c.yaml", "shell", "--args", args, "--approve-all"]);
+    let (code, out, err) = told(call.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap());
+    assert!(code == 0 && out.contains("not secret"), "{out}{err}");
 }
 
 #[test]
