@@ -123,18 +123,24 @@ impl SandboxLauncher {
             };
             let outcome = result?;
             let mut facts = facts(&outcome);
+            let mut refused = Vec::new();
             if !self.may_grant_network() {
                 // The config has decided: the program ran without a network, and a yes could not change that.
-                facts.retain(|fact| fact.kind() != RunFactKind::Network);
+                refused.extend(facts.extract_if(.., |fact| fact.kind() == RunFactKind::Network));
             }
-            Ok(((outcome.finished, views, facts), outcome.violations))
+            // The kernel reports the other tries itself.
+            if outcome.violations.iter().any(|violation| is_network(violation.attempt)) {
+                refused.clear();
+            }
+            Ok(((outcome.finished, views, facts, refused), outcome.violations))
         };
         let search = Search::Only(direct.to_vec());
         let result = self.run_in_sandbox(launch.access, search, run);
-        let ((outcome, views, facts), mut violations) = with_explanation(result, hidden)?;
+        let ((outcome, views, facts, refused), mut violations) = with_explanation(result, hidden)?;
         let changes = views.collect();
         let changes = changes.map_err(|e| LaunchFailed(format!("cannot collect its changes: {e}")))?;
         violations.extend(changes.lost().map(str::to_owned));
+        violations.extend(refused.iter().map(|fact| format!("it {}, which the config denies", fact.text())));
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), changes, facts))
     }

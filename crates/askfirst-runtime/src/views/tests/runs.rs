@@ -48,7 +48,13 @@ fn network_that_the_config_denies_is_never_granted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     fs::write(project.path("job"), phone(listener.local_addr().unwrap().port())).unwrap();
-    assert!(!matches!(project.run("bash job"), Outcome::Done(_)));
+    let told = format!("{:?}", project.run("bash job"));
+    assert!(told.contains("tried to reach the network, which the config denies"), "{told}");
+    assert!(told.contains("Ended"), "{told}");
+    fs::write(project.path("job"), "exec 3<>/dev/tcp/192.0.2.1/80").unwrap();
+    let told = format!("{:?}", project.run("bash job"));
+    assert!(told.contains("blocked 1 attempt to reach an outside address"), "{told}");
+    assert!(!told.contains("which the config denies"), "{told}");
     assert!(listener.accept().is_err());
     assert_eq!(project.asked(), [""; 0]);
 }
