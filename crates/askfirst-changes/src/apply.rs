@@ -59,7 +59,7 @@ impl Private {
         operation: &Operation,
         number: usize,
     ) -> Result<Option<(&'a OwnedFd, Vec<u8>)>, ChangeError> {
-        let numbered = number.to_string().into_bytes();
+        let numbered = operation.copy_name(number);
         match operation.action {
             Action::Remove => Ok(Some((&self.old.top, numbered))),
             _ if self.is_copied => Ok(Some((&self.new.top, numbered))),

@@ -82,7 +82,7 @@ pub(crate) enum Depth {
 pub(crate) struct Walk {
     left: CollectLimits,
     limits: CollectLimits,
-    depth: Depth,
+    pub(crate) depth: Depth,
     /// Whether an unchanged path gets a row too.
     pub(crate) keeps_unchanged: bool,
     path: Vec<u8>,

@@ -23,7 +23,7 @@ use crate::store::CommitFolder;
 use crate::verify::{Match, verify};
 
 /// The folder of a commit with copies of what it replaced.
-const BEFORE: &[u8] = b"before";
+pub(crate) const BEFORE: &[u8] = b"before";
 /// The folder of a commit with copies of what an undo took away.
 const AFTER: &[u8] = b"after";
 
@@ -39,10 +39,11 @@ pub(crate) fn stage_commit(
     let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&kept));
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
         if let Some((folder, name)) = sides.private.place(operation, number)? {
-            new.copy(&operation.path, (folder, &name), number)?;
+            new.copy(&operation.path, (folder, &name), &operation.copy_name(number))?;
         }
         if let Some(parent) = sides.root.parent(&operation.path)? {
-            old.copy(&operation.path, (parent, beneath::split(&operation.path).1), number)?;
+            let place = (parent, beneath::split(&operation.path).1);
+            old.copy(&operation.path, place, &operation.copy_name(number))?;
         }
     }
     stage.take_over(rows, operations, Direction::Forward)?;
@@ -70,8 +71,8 @@ pub(crate) fn stage_turn(
         journal.operations.iter().enumerate().filter(|(_, operation)| !operation.stays())
     {
         let copier = if matches!(operation.action, Action::Remove) { &mut old } else { &mut new };
-        let (folder, name) = (&sides.private.new.top, number.to_string().into_bytes());
-        copier.copy(&operation.path, (folder, &name), number)?;
+        let (folder, name) = (&sides.private.new.top, operation.copy_name(number));
+        copier.copy(&operation.path, (folder, &name), &name)?;
     }
     if direction == Direction::Backward && kept(AFTER).is_err() {
         keep_after(commit, &mut sides.root, &journal.operations)?;
@@ -91,7 +92,8 @@ fn keep_after(
     let mut copier = Copier::new(&folder);
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
         if let Some(parent) = root.parent(&operation.path)? {
-            copier.copy(&operation.path, (parent, beneath::split(&operation.path).1), number)?;
+            let place = (parent, beneath::split(&operation.path).1);
+            copier.copy(&operation.path, place, &operation.copy_name(number))?;
         }
     }
     beneath::rename_over(&commit.folder, temporary, AFTER).map_err(failed("rename", AFTER))
@@ -103,7 +105,7 @@ fn sync(commit: &CommitFolder, root: &OwnedFd) -> Result<(), ChangeError> {
 }
 
 /// Makes an empty folder, and removes what is left of an earlier one.
-fn fresh(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, ChangeError> {
+pub(crate) fn fresh(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, ChangeError> {
     let made = beneath::remove_tree(parent, name).and_then(|()| beneath::make_folder(parent, name));
     made.map_err(failed("make", name))
 }
@@ -131,7 +133,7 @@ impl CopyStage {
         let mut walk = Walk::unlimited(Depth::Content);
         for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
             let folder = if matches!(operation.action, Action::Remove) { &self.old } else { &self.new };
-            let name = number.to_string().into_bytes();
+            let name = operation.copy_name(number);
             walk.rows.clear();
             walk.pair(&operation.path, None, Some((folder, &name)), Carrier::Own)?;
             let mut found = walk.rows.iter();
@@ -151,23 +153,33 @@ impl CopyStage {
 }
 
 /// Copies trees into a folder, where each gets the number of its operation as its name.
-struct Copier<'a> {
+pub(crate) struct Copier<'a> {
     target: &'a OwnedFd,
     /// Where the first name of each file with several names was copied to.
     links: HashMap<u64, Vec<u8>>,
     buffer: Vec<u8>,
+    /// Whether each copy is written to the disk at once.
+    is_synced: bool,
 }
 
 impl<'a> Copier<'a> {
     fn new(target: &'a OwnedFd) -> Self {
-        Self { target, links: HashMap::new(), buffer: vec![0; 128 * 1024] }
+        Self { target, links: HashMap::new(), buffer: vec![0; 128 * 1024], is_synced: false }
+    }
+
+    /// Writes each copy to the disk at once. For a few files, that is faster than syncing the whole file system.
+    pub(crate) fn synced(target: &'a OwnedFd) -> Self {
+        Self { is_synced: true, ..Self::new(target) }
+    }
+
+    fn sync(&self, object: impl AsFd) -> Result<(), Errno> {
+        if self.is_synced { beneath::sync(object) } else { Ok(()) }
     }
 
     /// Copies everything at one place. Does nothing if nothing is there.
-    fn copy(&mut self, path: &[u8], from: Spot<'_>, number: usize) -> Result<(), ChangeError> {
-        let name = number.to_string().into_bytes();
+    pub(crate) fn copy(&mut self, path: &[u8], from: Spot<'_>, name: &[u8]) -> Result<(), ChangeError> {
         let target = self.target;
-        self.copy_tree(from, (target, &name), &name).map_err(failed("copy", path))
+        self.copy_tree(from, (target, name), name).map_err(failed("copy", path))
     }
 
     fn copy_tree(&mut self, from: Spot<'_>, to: Spot<'_>, whole: &[u8]) -> Result<(), Errno> {
@@ -212,7 +224,8 @@ impl<'a> Copier<'a> {
             self.copy_tree((&source, &name), (&target, &name), &whole)?;
         }
         copy_attributes(source.as_fd(), target.as_fd())?;
-        finish(to, target.as_fd(), stat)
+        finish(to, target.as_fd(), stat)?;
+        self.sync(&target)
     }
 
     fn copy_file(&mut self, from: Spot<'_>, to: Spot<'_>, stat: &Stat) -> Result<(), Errno> {
@@ -237,7 +250,8 @@ impl<'a> Copier<'a> {
         step()?;
         rustix::fs::ftruncate(&target, length)?;
         copy_attributes(source.as_fd(), target.as_fd())?;
-        finish(to, target.as_fd(), stat)
+        finish(to, target.as_fd(), stat)?;
+        self.sync(&target)
     }
 }
 

@@ -162,10 +162,18 @@ impl ChangeStore {
     ///
     /// Fails if the store cannot be read.
     pub fn would_fit(&self, bytes: u64, limits: &KeepLimits, now: SystemTime) -> Result<bool, ChangeError> {
+        Ok(self.only_copies(limits, now)?.saturating_add(bytes) <= limits.bytes)
+    }
+
+    /// Returns how many bytes the store keeps that exist nowhere else and are too young to be dropped.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the store cannot be read.
+    pub fn only_copies(&self, limits: &KeepLimits, now: SystemTime) -> Result<u64, ChangeError> {
         let listed = self.list()?;
         let firm = listed.iter().filter(|(summary, _)| summary.is_only_copy && !limits.is_past(summary, now));
-        let kept = firm.fold(0_u64, |sum, (summary, _)| sum.saturating_add(summary.kept_bytes));
-        Ok(kept.saturating_add(bytes) <= limits.bytes)
+        Ok(firm.fold(0_u64, |sum, (summary, _)| sum.saturating_add(summary.kept_bytes)))
     }
 }
 

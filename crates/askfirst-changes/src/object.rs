@@ -192,13 +192,25 @@ impl Object {
         let is_folder = kind == ObjectKind::Folder;
         let nanos = |nanos: u64| u32::try_from(nanos).unwrap_or(0);
         Self {
-            mode: stat.st_mode & 0o7777,
             size: if is_folder { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) },
-            owner: (stat.st_uid, stat.st_gid),
             links: if is_folder { 1 } else { u32::try_from(stat.st_nlink).unwrap_or(u32::MAX) },
             inode: stat.st_ino,
             modified: (stat.st_mtime, nanos(stat.st_mtime_nsec)),
             changed: (stat.st_ctime, nanos(stat.st_ctime_nsec)),
+            ..Self::planned(kind, stat.st_mode & 0o7777, (stat.st_uid, stat.st_gid))
+        }
+    }
+
+    /// An object that does not exist yet.
+    pub(crate) fn planned(kind: ObjectKind, mode: u32, owner: (u32, u32)) -> Self {
+        Self {
+            mode,
+            size: 0,
+            owner,
+            links: 1,
+            inode: 0,
+            modified: (0, 0),
+            changed: (0, 0),
             digest: None,
             attributes: None,
             has_capabilities: false,

@@ -49,6 +49,9 @@ pub(crate) struct Operation {
     pub(crate) path: Vec<u8>,
     /// The rows at and below this path: the first, and the one after the last.
     pub(crate) rows: (usize, usize),
+    /// The number of the copy of what it replaced, if that is not the number of the operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copy: Option<usize>,
 }
 
 /// Returns the operations for these rows, in order: folders become writable, then new and changed objects, then
@@ -61,7 +64,7 @@ pub(crate) fn plan(root: &OwnedFd, rows: &[Change]) -> Result<Vec<Operation>, Ch
     for (start, end) in starts.iter().copied().zip(ends) {
         let Some(row) = rows.get(start) else { continue };
         let action = action(row)?;
-        let operation = Operation { path: row.path.clone(), rows: (start, end), action };
+        let operation = Operation { path: row.path.clone(), rows: (start, end), action, copy: None };
         match operation.action {
             Action::Remove => removals.push(operation),
             Action::Mode { .. } => merged.push(operation),
@@ -125,6 +128,7 @@ fn open_protected(
             action: Action::Mode { inode, before, after, known: known.clone() },
             path: parent.to_vec(),
             rows: (0, 0),
+            copy: None,
         };
         opened.push(operation(mode, open));
         if found.is_some() {
@@ -136,6 +140,11 @@ fn open_protected(
 }
 
 impl Operation {
+    /// The name of its object in a folder of copies. `number` is the number of the operation.
+    pub(crate) fn copy_name(&self, number: usize) -> Vec<u8> {
+        self.copy.unwrap_or(number).to_string().into_bytes()
+    }
+
     /// The rows at and below the path of the operation.
     pub(crate) fn rows<'a>(&self, rows: &'a [Change]) -> &'a [Change] {
         rows.get(self.rows.0..self.rows.1).unwrap_or_default()

@@ -7,6 +7,7 @@ use crate::collect::root_id;
 use crate::commit::{open_root, run};
 use crate::error::ChangeError;
 use crate::journal::{CommitState, Journal};
+use crate::kept::{self, EmptyEdit, FoundEdit};
 use crate::store::{ChangeStore, CommitFolder, DROPPED};
 
 /// The result for one commit.
@@ -16,7 +17,7 @@ pub enum RecoveredCommit {
     Finished(CommitState),
     /// It had not begun, and was dropped.
     Dropped,
-    /// Another process works on it.
+    /// Another process works on it, or on an edit that it began.
     Busy,
     /// The caller could not open its root.
     NoRoot(RootId),
@@ -63,6 +64,17 @@ impl ChangeStore {
         commit: &CommitFolder,
         root_of: &mut dyn FnMut(RootId) -> Option<OwnedFd>,
     ) -> Result<Option<RecoveredCommit>, ChangeError> {
+        match kept::find(commit)? {
+            FoundEdit::None => {}
+            FoundEdit::Pending => return Ok(Some(RecoveredCommit::Busy)),
+            FoundEdit::Expired(id) => {
+                let Some(root) = root_of(id) else { return Ok(Some(RecoveredCommit::NoRoot(id))) };
+                let root = open_root(root, &commit.id, id.inode)?;
+                let settled = kept::settle(self, commit, &root, EmptyEdit::Dropped)?;
+                let finished = settled.map(|_| RecoveredCommit::Finished(CommitState::Done));
+                return Ok(Some(finished.unwrap_or(RecoveredCommit::Dropped)));
+            }
+        }
         let state = commit.state()?;
         let work = state.filter(|state| state.direction().is_some());
         let journal = work.map(|state| Journal::read(&commit.folder, state)).transpose()?;

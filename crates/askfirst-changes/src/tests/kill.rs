@@ -10,7 +10,7 @@ const JOB: &str = "ASKFIRST_CHANGES_JOB";
 const PLACE: &str = "ASKFIRST_CHANGES_PLACE";
 
 /// Starts this test program as a process of its own. Returns the number of steps, or `None` if it was killed.
-fn run(job: &str, place: &Path) -> Option<u64> {
+pub(super) fn run(job: &str, place: &Path) -> Option<u64> {
     let name = "tests::kill::does_what_another_test_tells_it";
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--ignored", "--nocapture", "--test-threads", "1", name])
@@ -46,6 +46,7 @@ fn does_what_another_test_tells_it() {
     match job {
         "commit" => drop(scene.commit(layer).unwrap()),
         "recover" => scene.recover().unwrap(),
+        "edit" => scene.edit().unwrap(),
         "undo" | "redo" => {
             let store = scene.store().unwrap();
             let id = store.list().unwrap()[0].0.id.clone();

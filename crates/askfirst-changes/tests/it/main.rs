@@ -11,6 +11,7 @@
 
 mod as_user;
 mod copies;
+mod edits;
 mod effects;
 mod equivalence;
 mod store;
