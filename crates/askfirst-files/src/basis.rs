@@ -132,7 +132,11 @@ fn fingerprint(
                 }
             };
             observation.digest = Some(digest.clone());
-            (json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest}), None)
+            let mode = stat.st_mode & 0o7777;
+            (
+                json!({"ino": stat.st_ino, "size": size, "mtime": mtime(&stat), "digest": digest, "mode": mode}),
+                None,
+            )
         }
         ObjectKind::Folder => {
             let totals = tree::count_content(view, location)?;

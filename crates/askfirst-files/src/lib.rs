@@ -19,6 +19,7 @@ mod location;
 pub mod never;
 mod place;
 mod plan;
+mod planned;
 mod read;
 mod rights;
 mod roots;
@@ -34,8 +35,9 @@ mod write;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use askfirst::record::CommitRecord;
 use askfirst::{
     Approval, ApprovalAware, ApprovalContext, ApprovalRequest, Assessment, Digest, Loosen, OfferedPattern,
     Shown, ToolDefinition, ToolError,
@@ -49,6 +51,7 @@ pub use call_targets::CallTargets;
 pub use call_targets::CallTargets as Sightings;
 pub use error::FilesError;
 pub use place::{RootView, RootView as Ground};
+pub use planned::{ChangeGuard, KeptChanges, NewState, PlannedChange};
 pub use roots::{NarrowerRoot, Roots};
 
 use basis::Observation;
@@ -59,16 +62,18 @@ use plan::Plan;
 /// The file tools for the roots of a config. Every call blocks until it is done.
 pub struct FileTools {
     roots: Roots,
+    guard: Arc<dyn ChangeGuard>,
     call_targets: CallTargets,
 }
 
 impl FileTools {
     /// Creates the tools for the roots of a config. A config without roots has no file tools.
+    /// The guard classifies what they would change.
     ///
     /// # Errors
     /// Fails if a root cannot be opened, or if this system cannot confine access to it.
-    pub fn new(config: &Config) -> Result<Self, FilesError> {
-        Ok(Self::of(Roots::new(config)?))
+    pub fn new(config: &Config, guard: Arc<dyn ChangeGuard>) -> Result<Self, FilesError> {
+        Ok(Self::of(Roots::new(config)?, guard))
     }
 
     /// Creates tools for parts of these roots, for a caller with less authority.
@@ -78,11 +83,23 @@ impl FileTools {
     /// # Errors
     /// Fails if a part does not exist, or if it would allow more than its root.
     pub fn derive(&self, narrower: &BTreeMap<String, NarrowerRoot>) -> Result<Self, FilesError> {
-        Ok(Self::of(self.roots.derive(narrower)?))
+        Ok(Self::of(self.roots.derive(narrower)?, Arc::clone(&self.guard)))
     }
 
-    fn of(roots: Roots) -> Self {
-        Self { roots, call_targets: CallTargets::default() }
+    fn of(roots: Roots, guard: Arc<dyn ChangeGuard>) -> Self {
+        Self { roots, guard, call_targets: CallTargets::default() }
+    }
+
+    /// Plans a call, and judges what it would change.
+    fn plan(&self, view: &RootView<'_>, call: &FileCall<'_>) -> Result<Plan, CallError> {
+        let mut plan = view.plan(call)?;
+        let changes = view.planned(call, &plan)?;
+        if changes.is_empty() {
+            return Ok(plan);
+        }
+        let (effects, policy) = self.guard.effects(view, &changes).map_err(CallError::Failed)?;
+        plan.apply(&effects, &policy)?;
+        Ok(plan)
     }
 
     /// Returns the tool definitions that the model gets. They are built on first use.
@@ -100,24 +117,61 @@ impl FileTools {
     }
 
     /// Runs a call. `basis` is the state that the presentation of the call depends on, if it was shown.
-    ///
-    /// # Errors
-    /// Fails if the call cannot be done, or if a file has changed since it was shown.
-    pub fn run(&self, call: &ApprovalContext, basis: Option<&Value>) -> Result<Value, ToolError> {
+    /// `call_id` is the id of the call in the audit log.
+    pub fn run(&self, call: &ApprovalContext, basis: Option<&Value>, call_id: &str) -> FileRun {
+        let mut commits = Vec::new();
+        let result = self.try_run(call, basis, call_id, &mut commits);
+        FileRun { result, commits }
+    }
+
+    fn try_run(
+        &self,
+        call: &ApprovalContext,
+        basis: Option<&Value>,
+        call_id: &str,
+        commits: &mut Vec<CommitRecord>,
+    ) -> Result<Value, ToolError> {
         let file_call = FileCall::parse(&call.tool_name, &call.args);
         let file_call = file_call.ok_or_else(|| ToolError::Unknown(call.tool_name.clone()))??;
         let view = RootView::for_call(&self.roots, call);
-        let plan = view.plan(&file_call)?;
+        let plan = self.plan(&view, &file_call)?;
         let observation = match basis {
             Some(basis) => basis::compare(&view, &file_call, &plan, basis)?,
             None if plan.approval == Approval::None => Observation::default(),
             None => {
-                self.call_targets.check(call, &plan.labels())?;
+                self.call_targets.check(call, &plan.targets())?;
                 Observation::default()
             }
         };
-        Ok(execute(&view, &file_call, &plan, observation)?)
+        let changes = if plan.has_undo { view.planned(&file_call, &plan)? } else { Vec::new() };
+        let kept = if changes.is_empty() {
+            None
+        } else {
+            let what = format!("{} {}", call.tool_name, plan.labels().join(" "));
+            let kept = self.guard.keep(&changes, call_id, &what);
+            Some(kept.map_err(|why| {
+                ToolError::Failed(format!("nothing was changed, because undo could not restore it: {why}"))
+            })?)
+        };
+        let done = execute(&view, &file_call, &plan, observation);
+        // A call that failed may have changed something too.
+        commits.extend(kept.into_iter().flat_map(KeptChanges::settle));
+        Ok(done?)
     }
+
+    /// Notes that the audit log has the entries of these commits.
+    pub fn mark_logged(&self, commits: &[CommitRecord]) {
+        self.guard.mark_logged(commits);
+    }
+}
+
+/// A call that ran.
+#[derive(Debug)]
+pub struct FileRun {
+    /// The result of the call, or why it failed.
+    pub result: Result<Value, ToolError>,
+    /// Its changes, for the audit log.
+    pub commits: Vec<CommitRecord>,
 }
 
 impl ApprovalAware for FileTools {
@@ -126,10 +180,10 @@ impl ApprovalAware for FileTools {
             return Assessment::silent();
         };
         let view = RootView::for_call(&self.roots, call);
-        match file_call.and_then(|file_call| view.plan(&file_call)) {
+        match file_call.and_then(|file_call| self.plan(&view, &file_call)) {
             Err(error) => Assessment { firm: true, ..Assessment::blocked(error.to_string()) },
             Ok(plan) => {
-                self.call_targets.remember(call, plan.labels());
+                self.call_targets.remember(call, plan.targets());
                 assess(&view, call, &plan)
             }
         }
@@ -138,7 +192,7 @@ impl ApprovalAware for FileTools {
     fn present(&self, call: &ApprovalContext, _: &ApprovalRequest) -> Shown {
         let Some(file_call) = FileCall::parse(&call.tool_name, &call.args) else { return Shown::default() };
         let view = RootView::for_call(&self.roots, call);
-        match file_call.and_then(|file_call| Ok((view.plan(&file_call)?, file_call))) {
+        match file_call.and_then(|file_call| Ok((self.plan(&view, &file_call)?, file_call))) {
             Ok((plan, file_call)) => show::present(&view, &file_call, &plan),
             Err(error) => show::present_error(&error),
         }

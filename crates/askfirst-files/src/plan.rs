@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
-use askfirst::{Action, Approval, Fact, Risk};
+use askfirst::{
+    Action, Approval, Effects, EffectsPolicy, EffectsVerdict, Fact, PathLevel, Risk, judge_effects,
+};
 use askfirst_config::PathMode;
-use askfirst_shell::protection;
 use serde_json::{Map, Value};
 
 use super::error::CallError;
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) approval: Approval,
     /// Why askfirst shows this change each time, whatever the approval of the root is.
     shown: Option<String>,
+    /// Whether undo can restore what the call replaces.
+    pub(crate) has_undo: bool,
     pub(crate) risk: Risk,
     /// The location and the access that need the approval.
     asks: Option<(usize, Access)>,
@@ -109,6 +112,28 @@ impl Plan {
         payload
     }
 
+    /// Applies the decision about what the call would change.
+    pub(crate) fn apply(&mut self, effects: &Effects, policy: &EffectsPolicy) -> Result<(), CallError> {
+        let judgement = judge_effects(effects, policy);
+        self.has_undo = policy.undo_obstacle.is_none();
+        let level = effects.changes.iter().find_map(|change| match &change.level {
+            PathLevel::Shown(why) | PathLevel::Never(why) => Some(why.to_string()),
+            PathLevel::Ordinary => None,
+        });
+        let why = || level.or_else(|| judgement.reasons().first().cloned()).unwrap_or_default();
+        match judgement.verdict() {
+            EffectsVerdict::Commit => {}
+            EffectsVerdict::Ask | EffectsVerdict::AskToRunAgain => {
+                self.approval = self.approval.max(judgement.approval());
+                self.shown = Some(why());
+            }
+            EffectsVerdict::Discard => {
+                return Err(CallError::Blocked(format!("`{}`: {}", self.labels().join("` to `"), why())));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns true if askfirst shows this change each time.
     pub(crate) fn is_shown(&self) -> bool {
         self.shown.is_some()
@@ -133,6 +158,11 @@ impl Plan {
         self.locations.iter().map(|location| location.label.clone()).collect()
     }
 
+    /// Returns what must still be the same when a call runs that no person saw: the paths, and why it was asked about.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.labels().into_iter().chain(self.shown.clone()).collect()
+    }
+
     pub(crate) fn first(&self) -> Result<&Location, CallError> {
         self.locations.first().ok_or_else(|| CallError::Failed("the call has no path".to_owned()))
     }
@@ -145,17 +175,8 @@ impl Plan {
 }
 
 impl RootView<'_> {
-    /// Plans a call. Changes nothing.
+    /// Plans a call by the approvals of the roots alone. Changes nothing.
     pub(crate) fn plan(&self, call: &FileCall) -> Result<Plan, CallError> {
-        let mut plan = self.plan_by_roots(call)?;
-        if plan.is_shown() {
-            plan.approval = plan.approval.max(Approval::Required);
-        }
-        Ok(plan)
-    }
-
-    /// Plans a call by the approvals of the roots alone.
-    fn plan_by_roots(&self, call: &FileCall) -> Result<Plan, CallError> {
         match call {
             FileCall::Read { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Read"),
             FileCall::Find { path, .. } => self.plan_one(path, Access::Read, ObjectKind::File, "Search"),
@@ -167,6 +188,7 @@ impl RootView<'_> {
                 locations: Vec::new(),
                 approval: Approval::None,
                 shown: None,
+                has_undo: false,
                 risk: Risk::Low,
                 asks: None,
                 verb: "List the roots",
@@ -218,24 +240,32 @@ impl RootView<'_> {
         let location = self.locate(path, LinkPolicy::Follow, policy)?;
         self.check_access(&location, access, kind)?;
         let approval = required_approval(&location, access);
-        let shown = if access == Access::Write { self.why_shown(&location) } else { None };
-        let asks = Some((0, access));
-        Ok(Plan { locations: vec![location], approval, shown, risk: Risk::Low, asks, verb, receiver: None })
+        let (locations, asks) = (vec![location], Some((0, access)));
+        Ok(Plan {
+            locations,
+            approval,
+            shown: None,
+            has_undo: false,
+            risk: Risk::Low,
+            asks,
+            verb,
+            receiver: None,
+        })
     }
 
     fn plan_delete(&self, path: &str, scope: DeleteScope) -> Result<Plan, CallError> {
         let location = self.locate(path, LinkPolicy::KeepLast, HandlePolicy::KeepOpen)?;
         self.check_access(&location, Access::Write, ObjectKind::File)?;
         self.refuse_root(&location)?;
-        let mut shown = self.why_shown(&location);
         if location.kind() == Some(ObjectKind::Folder) && scope == DeleteScope::Recursive {
-            shown = shown.or(tree::check_content(self, &location, None)?);
+            tree::check_content(self, &location, None)?;
         }
         let approval = required_approval(&location, Access::Write);
         Ok(Plan {
             locations: vec![location],
             approval,
-            shown,
+            shown: None,
+            has_undo: false,
             risk: Risk::Irreversible,
             asks: Some((0, Access::Write)),
             verb: "Delete",
@@ -252,12 +282,11 @@ impl RootView<'_> {
         self.refuse_root(&from)?;
         self.refuse_root(&to)?;
         self.refuse_size(&to, if kind == ObjectKind::File { from.size() } else { 0 })?;
-        let mut shown = self.why_shown(&from).or_else(|| self.why_shown(&to));
         if kind == ObjectKind::Folder {
             if self.real_path(&to)?.starts_with(self.real_path(&from)?) {
                 return Err(CallError::Failed(format!("`{}` is inside `{}`", to.label, from.label)));
             }
-            shown = shown.or(tree::check_content(self, &from, Some(&to))?);
+            tree::check_content(self, &from, Some(&to))?;
         }
         let mut approval = required_approval(&from, Access::Write).max(required_approval(&to, Access::Write));
         // A move must not make a file readable without asking that needed approval before.
@@ -266,7 +295,7 @@ impl RootView<'_> {
         }
         self.refuse_denied(approval, &from)?;
         let accesses = [(0, Access::Write), (1, Access::Write), (0, Access::Read)];
-        Ok(Plan { shown, ..pair(from, to, approval, &accesses, "Move") })
+        Ok(pair(from, to, approval, &accesses, "Move"))
     }
 
     fn plan_copy(&self, path: &str, to: &str) -> Result<Plan, CallError> {
@@ -283,9 +312,8 @@ impl RootView<'_> {
         self.refuse_folder(&to)?;
         self.refuse_size(&to, from.size())?;
         let approval = required_approval(&from, Access::Read).max(required_approval(&to, Access::Write));
-        let shown = self.why_shown(&to);
         let accesses = [(0, Access::Read), (1, Access::Write)];
-        Ok(Plan { shown, ..pair(from, to, approval, &accesses, "Copy") })
+        Ok(pair(from, to, approval, &accesses, "Copy"))
     }
 
     pub(crate) fn name(&self, location: &Location) -> &str {
@@ -351,18 +379,6 @@ impl RootView<'_> {
         }
     }
 
-    /// Returns the reason why askfirst shows every change of a location, if there is one.
-    fn why_shown(&self, location: &Location) -> Option<String> {
-        let real = self.real_path(location).ok();
-        let paths = real.iter().map(|real| &**real).chain(location.requested.as_deref());
-        paths.into_iter().find_map(|path| self.why_shown_at(path))
-    }
-
-    /// Returns the reason why askfirst shows every change at a real path, if there is one.
-    pub(crate) fn why_shown_at(&self, real: &Path) -> Option<String> {
-        self.by_names(real, |names| protection(names.whole)).map(|(_, why)| why)
-    }
-
     pub(crate) fn refuse_size(&self, location: &Location, bytes: u64) -> Result<(), CallError> {
         if location.kind() == Some(ObjectKind::Folder) || location.rights.allows_size(bytes) {
             return Ok(());
@@ -403,7 +419,7 @@ fn pair(
         locations.get(*at).is_some_and(|location| required_approval(location, *access) == approval)
     };
     let asks = accesses.iter().find(needs).copied();
-    Plan { locations, approval, shown: None, risk, asks, verb, receiver: None }
+    Plan { locations, approval, shown: None, has_undo: false, risk, asks, verb, receiver: None }
 }
 
 /// Returns the approval that an access to a location needs.

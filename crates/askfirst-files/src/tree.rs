@@ -132,15 +132,12 @@ pub(crate) fn open_folder(view: &RootView<'_>, location: &Location) -> Result<Ow
 }
 
 /// Checks that a folder may be deleted, or moved to `to`, with everything in it.
-///
-/// Returns the reason why askfirst shows this change each time, if there is one.
 pub(crate) fn check_content(
     view: &RootView<'_>,
     location: &Location,
     to: Option<&Location>,
-) -> Result<Option<String>, CallError> {
+) -> Result<(), CallError> {
     let mut count = 0_u64;
-    let mut shown = None;
     let summary = walk(open_folder(view, location)?, &location.label, &mut |entry| {
         count += 1;
         let label = view.label(location.root, &location.path.join(entry.path));
@@ -153,11 +150,9 @@ pub(crate) fn check_content(
         }
         let real = view.real_path(location)?.join(entry.path);
         check_entry(view, location, entry, (&real, &label))?;
-        shown = shown.take().or_else(|| view.why_shown_at(&real));
         if let Some(to) = to {
             let new = view.real_path(to)?.join(entry.path);
             view.refuse_never(&new, &label, Access::Write)?;
-            shown = shown.take().or_else(|| view.why_shown_at(&new));
             if entry.kind == ObjectKind::File {
                 let stat = handle::stat_name(entry.folder, entry.name).ok().flatten();
                 let bytes = stat.as_ref().map_or(0, size_of);
@@ -173,7 +168,7 @@ pub(crate) fn check_content(
         let text = format!("`{}` contains folders that cannot be opened", location.label);
         return Err(CallError::Blocked(text));
     }
-    Ok(shown)
+    Ok(())
 }
 
 /// Checks that one entry has no stricter rules than the folder that is moved or deleted.

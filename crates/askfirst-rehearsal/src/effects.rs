@@ -8,47 +8,58 @@ use std::sync::Arc;
 
 use askfirst::{Approval, ChangedPath, Digest, Effects, PathChange, PathLevel, RunFact};
 use askfirst_changes::{Change, ChangeKind, Object, ObjectKind, SpecialProperty};
+use askfirst_config::Config;
 use askfirst_display::escape::escaped_line;
 use askfirst_files::RootView;
 use askfirst_shell::{FileLevel, Roots as _, protection};
 
+use crate::changed_root::ChangedRoot;
+use crate::git_objects::GitObjects;
 use crate::ignore_rules::{IgnoreRules, read_rules};
-use crate::rehearsals::Rehearsals;
+use crate::rehearsals::{Rehearsals, is_product, keep_limits};
 use crate::repositories::{Repositories, is_derived};
 use crate::views::CollectedView;
 
-/// Returns the effects of a run.
-pub(crate) fn of(views: &[CollectedView], rehearsals: &Rehearsals, facts: Vec<RunFact>) -> Effects {
-    let ground = RootView::new(&rehearsals.roots);
+/// Returns the effects of changes in some roots.
+pub(crate) fn of(
+    roots: &[ChangedRoot<'_>],
+    ground: &RootView<'_>,
+    config: &Config,
+    facts: Vec<RunFact>,
+    undo_obstacle: Option<&str>,
+) -> Effects {
     let mut changes = Vec::new();
-    for view in views {
+    for view in roots {
         let folders: BTreeSet<&Path> =
             view.changes.changes().filter_map(|change| change.path().parent()).collect();
-        let ignored = IgnoreRules::new(&view.path, folders, |path| versions(view, path));
+        let ignored = IgnoreRules::new(view.path, folders, |path| versions(view, path));
         let repositories = Repositories::new(view);
-        let classifier = PathClassifier { view, ground: &ground, ignored, repositories, rehearsals };
+        // Only where undo cannot restore a file does it matter whether git can.
+        let git = undo_obstacle.and_then(|_| GitObjects::of(view.path));
+        let classifier = PathClassifier { view, ground, ignored, repositories, git, config };
         changes.extend(view.changes.changes().map(|change| classifier.at(change)));
     }
-    let parts: Vec<[u8; 32]> = views.iter().map(|view| *view.changes.digest().as_bytes()).collect();
+    let parts: Vec<[u8; 32]> = roots.iter().map(|view| *view.changes.digest().as_bytes()).collect();
     let digest = Digest::of_parts(parts.iter().map(|part| &part[..]));
     Effects { digest, changes, facts }
 }
 
-/// A file of the real folder, and its new version if the run changed it.
-fn versions(view: &CollectedView, path: &Path) -> Vec<String> {
-    let files = [view.open_old(path), view.open_new(path)];
-    files.into_iter().flatten().filter_map(|file| read_rules(File::from(file))).collect()
+/// A file of the real folder, and its new version if it changes.
+fn versions(view: &ChangedRoot<'_>, path: &Path) -> Vec<String> {
+    let old = view.open_old(path).map(|file| Box::new(File::from(file)) as Box<dyn Read>);
+    [old, view.open_new(path)].into_iter().flatten().filter_map(read_rules).collect()
 }
 
-struct PathClassifier<'a> {
-    view: &'a CollectedView,
+struct PathClassifier<'a, 'r> {
+    view: &'a ChangedRoot<'r>,
     ground: &'a RootView<'a>,
     ignored: IgnoreRules,
     repositories: Repositories,
-    rehearsals: &'a Rehearsals,
+    git: Option<GitObjects>,
+    config: &'a Config,
 }
 
-impl PathClassifier<'_> {
+impl PathClassifier<'_, '_> {
     fn at(&self, change: &Change) -> ChangedPath {
         let real = self.view.path.join(change.path());
         let governed = self.ground.governs(&real);
@@ -57,12 +68,22 @@ impl PathClassifier<'_> {
             Some(_) | None => Approval::Deny,
         };
         ChangedPath {
-            path: label(&real, self.rehearsals.roots.folder()),
+            path: label(&real, self.ground.folder()),
             change: kind_of(change),
             level: self.level(change, &real),
             write,
             because: governed.map(|governed| governed.origin.clone()),
+            is_in_git: self.is_in_git(change),
         }
+    }
+
+    /// Whether git can restore what a change replaces.
+    fn is_in_git(&self, change: &Change) -> bool {
+        let restores = |git: &GitObjects| {
+            self.view.open_old(change.path()).is_some_and(|file| git.restores(change.path(), file))
+        };
+        // The files in a folder decide about it.
+        change.before.as_ref().is_some_and(Object::is_folder) || self.git.as_ref().is_some_and(restores)
     }
 
     fn level(&self, change: &Change, real: &Path) -> PathLevel {
@@ -70,7 +91,10 @@ impl PathClassifier<'_> {
         let is_folder = |object: &Option<Object>| object.as_ref().is_some_and(Object::is_folder);
         let is_folder = is_folder(&change.after) || (change.after.is_none() && is_folder(&change.before));
         // The files in a folder decide about it.
-        let listed = if is_folder { None } else { protection(&self.listed_path(change, real)) };
+        let requested = self.view.requested.get(change.path()).map(PathBuf::as_path);
+        let names = [Some(real), requested].into_iter().flatten().filter(|_| !is_folder);
+        let listed = names.filter_map(|name| protection(&self.listed_path(change, name)));
+        let listed = listed.max_by_key(|(level, _)| *level);
         // A new time alone changes nothing that a program reads: `git branch -d` writes `.git/config` as it was.
         if matches!(change.kind(), ChangeKind::Times | ChangeKind::Unchanged) && change.special().is_empty() {
             return PathLevel::Ordinary;
@@ -86,7 +110,7 @@ impl PathClassifier<'_> {
             };
         }
         // A view gives a changed file an inode of its own, so its other names keep the old content, whatever they are.
-        let is_product = self.rehearsals.is_product(real);
+        let is_product = is_product(self.config, real);
         let has_names = |object: &Object| object.kind == ObjectKind::File && object.links > 1;
         if change.kind() == ChangeKind::Content
             && change.before.as_ref().is_some_and(has_names)
@@ -131,7 +155,7 @@ impl PathClassifier<'_> {
 
     /// The path for the list of files: from the folder of the config, or from the folder above a root elsewhere.
     fn listed_path(&self, change: &Change, real: &Path) -> PathBuf {
-        match (real.strip_prefix(self.rehearsals.roots.folder()), self.view.path.file_name()) {
+        match (real.strip_prefix(self.ground.folder()), self.view.path.file_name()) {
             (Ok(path), _) => path.to_owned(),
             (Err(_), Some(name)) => Path::new(name).join(change.path()),
             (Err(_), None) => change.path().to_owned(),
@@ -144,7 +168,7 @@ impl PathClassifier<'_> {
                 .leads_outside(target, real)
                 .then(|| "it is a link that leads out of the folder".to_owned()),
             // Build output may contain programs. An object of the repository is none, whatever it begins with.
-            ObjectKind::File if self.rehearsals.is_product(real) => None,
+            ObjectKind::File if is_product(self.config, real) => None,
             ObjectKind::File if change.path().starts_with(".git") => None,
             ObjectKind::File if after.mode & 0o111 != 0 => Some("it is a program".to_owned()),
             ObjectKind::File => {
@@ -169,9 +193,9 @@ impl PathClassifier<'_> {
     }
 
     fn is_script(&self, path: &Path) -> bool {
-        let Some(file) = self.view.open_new(path) else { return true };
+        let Some(mut file) = self.view.open_new(path) else { return true };
         let mut start = [0; 2];
-        File::from(file).read_exact(&mut start).is_ok() && start == *b"#!"
+        file.read_exact(&mut start).is_ok() && start == *b"#!"
     }
 
     /// Whether a link leads out of the folder, or may: links on its way are not followed.
@@ -192,7 +216,7 @@ impl PathClassifier<'_> {
                 }
             }
         }
-        !led.starts_with(&self.view.path)
+        !led.starts_with(self.view.path)
     }
 }
 
@@ -244,6 +268,9 @@ fn special_words(special: SpecialProperty) -> &'static str {
     }
 }
 
+/// Why undo could not keep more.
+pub(crate) const NO_ROOM: &str = "`undo.size` is used up by changes that only undo can restore";
+
 impl Rehearsals {
     /// Why undo could not keep what a commit replaces.
     pub(crate) fn undo_obstacle(&self, views: &[CollectedView]) -> Option<Arc<str>> {
@@ -251,9 +278,9 @@ impl Rehearsals {
         if bytes == 0 {
             return None;
         }
-        match self.store.would_fit(bytes, &self.keep_limits(), std::time::SystemTime::now()) {
+        match self.store.would_fit(bytes, &keep_limits(&self.config), std::time::SystemTime::now()) {
             Ok(true) => None,
-            Ok(false) => Some("`undo.size` is used up by changes that only undo can restore".into()),
+            Ok(false) => Some(NO_ROOM.into()),
             Err(error) => Some(error.to_string().into()),
         }
     }

@@ -13,6 +13,8 @@ pub struct IndexEntry {
     pub path: PathBuf,
     /// Whether git does not compare it with its file: `assume-unchanged` or `skip-worktree`.
     pub is_hidden: bool,
+    /// The name of the object with its content.
+    pub object: Vec<u8>,
 }
 
 /// Returns the entries of an index, or `None` if it has a form that is not known here, such as a split index.
@@ -35,6 +37,7 @@ fn read_with(data: &[u8], hash: usize) -> Option<Vec<IndexEntry>> {
     }
     let (mut at, mut name, mut found) = (12_usize, Vec::new(), Vec::new());
     for _ in 0..number(8)? {
+        let object = data.get(at.checked_add(40)?..at.checked_add(40 + hash)?)?.to_vec();
         // After 40 bytes of stat data and the name of the object.
         let flags = short(at.checked_add(40 + hash)?)?;
         let mut start = at.checked_add(42 + hash)?;
@@ -55,7 +58,7 @@ fn read_with(data: &[u8], hash: usize) -> Option<Vec<IndexEntry>> {
         let after = start.checked_add(length)?;
         // Before version 4, one to eight zeros make the length a multiple of eight.
         at = if version == 4 { after.checked_add(1)? } else { at + (after.checked_sub(at)? / 8 + 1) * 8 };
-        found.push(IndexEntry { path: PathBuf::from(OsStr::from_bytes(&name)), is_hidden });
+        found.push(IndexEntry { path: PathBuf::from(OsStr::from_bytes(&name)), is_hidden, object });
     }
     while at < end {
         // The extension `link` says that another file has more entries.

@@ -11,7 +11,7 @@ use askfirst_files::{RootView, Roots};
 
 use crate::effects::label;
 use crate::question;
-use crate::rehearsals::{CommitNote, Rehearsals, is_real_folder};
+use crate::rehearsals::{CommitNote, Rehearsals, asks_about_removals, is_real_folder};
 use crate::views::{self, CollectedView};
 
 /// The changes of one run. Dropping it discards them.
@@ -32,12 +32,13 @@ impl HeldRun {
         views: Vec<CollectedView>,
         effects: Effects,
         note: String,
+        undo_obstacle: Option<Arc<str>>,
     ) -> Self {
         Self {
             effects,
             note,
-            asks_about_removals: rehearsals.asks_about_removals(),
-            undo_obstacle: rehearsals.undo_obstacle(&views),
+            asks_about_removals: asks_about_removals(&rehearsals.config),
+            undo_obstacle,
             roots: Arc::clone(&rehearsals.roots),
             products: rehearsals.products().collect(),
             store: rehearsals.store.clone(),

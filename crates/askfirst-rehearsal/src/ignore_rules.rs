@@ -2,6 +2,7 @@
 //!
 //! The rules are read as files. No git program runs, because a repository's own settings could make it run others.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -88,8 +89,7 @@ fn read_above(path: &Path) -> Vec<String> {
 }
 
 /// Reads a file of rules, if it has a sensible size.
-pub(crate) fn read_rules(file: std::fs::File) -> Option<String> {
-    use std::io::Read;
+pub(crate) fn read_rules(file: impl Read) -> Option<String> {
     let mut text = Vec::new();
     file.take(MAX_RULES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use askfirst::RunFact;
 use askfirst::ports::HeldChanges;
 use askfirst::record::CommitRecord;
+use askfirst::{Effects, EffectsPolicy, RunFact};
 use askfirst_config::Config;
+use askfirst_files::{ChangeGuard, KeptChanges, PlannedChange, RootView};
 use askfirst_sandbox::{OSProfile, Sandbox};
 
+use crate::edit_id::{EditError, EditId};
 use crate::undo_entry::{UndoEntry, UndoError, UndoPath};
 
 const NO_VIEWS: &str = "commands can run on a copy of the files only on Linux";
@@ -25,6 +27,57 @@ pub enum CollectedRun {}
 
 /// There is nothing to undo here.
 pub enum UndoStore {}
+
+/// There are no file tools here.
+pub struct FileEffects;
+
+impl FileEffects {
+    /// Creates a guard that refuses everything.
+    #[must_use]
+    pub fn new(_: &Config, _: &Path) -> Self {
+        Self
+    }
+}
+
+/// Nothing can be kept here.
+pub enum EditStore {}
+
+impl EditStore {
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always fails.
+    pub fn open(_: &Config, _: &Path) -> Result<Self, String> {
+        Err(NO_VIEWS.to_owned())
+    }
+
+    /// Keeps what is at paths.
+    ///
+    /// # Errors
+    /// Never called.
+    pub fn keep(&self, _: &[PathBuf], _: &str, _: &str) -> Result<EditId, EditError> {
+        match *self {}
+    }
+
+    /// Records what an edit has changed.
+    ///
+    /// # Errors
+    /// Never called.
+    pub fn settle(&self, _: &EditId) -> Result<Vec<CommitRecord>, EditError> {
+        match *self {}
+    }
+
+    /// Notes that the audit log has these commits.
+    pub fn mark_logged(&self, _: &[CommitRecord]) {
+        match *self {}
+    }
+}
+
+impl ChangeGuard for FileEffects {
+    fn effects(&self, _: &RootView<'_>, _: &[PlannedChange<'_>]) -> Result<(Effects, EffectsPolicy), String> {
+        Err(NO_VIEWS.to_owned())
+    }
+}
 
 impl Rehearsals {
     /// Fails.

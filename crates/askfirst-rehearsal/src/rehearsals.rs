@@ -1,5 +1,6 @@
 //! The state of a session for runs on views: the store of changes, the roots and the folders of the session.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -30,24 +31,10 @@ impl Rehearsals {
     /// # Errors
     /// Fails with the reason if views of the config's roots cannot be kept there.
     pub fn open(config: &Config, state: &Path) -> Result<Self, String> {
-        let state = std::path::absolute(state).map_err(|e| e.to_string())?;
-        std::fs::create_dir_all(&state).map_err(|e| format!("cannot create `{}`: {e}", state.display()))?;
-        let state = state.canonicalize().map_err(|e| format!("cannot open `{}`: {e}", state.display()))?;
-        let roots = config.main.sandbox.paths.values().map(|path| &path.root);
-        if let Some(root) = roots.into_iter().find(|root| state.starts_with(root)) {
-            return Err(format!(
-                "the state folder `{}` is in the root `{}`",
-                state.display(),
-                root.display()
-            ));
-        }
+        let (state, store) = open_state(config, state)?;
         let folder = store_folder(&state);
-        let store = open_store(&folder)?;
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
-        let rehearsals =
-            Self { store, folder, roots, config: config.clone(), state, session: OnceLock::new() };
-        rehearsals.tidy_up()?;
-        Ok(rehearsals)
+        Ok(Self { store, folder, roots, config: config.clone(), state, session: OnceLock::new() })
     }
 
     /// Returns why no view of a root can be made, or `None` if all views can be made.
@@ -85,25 +72,40 @@ impl Rehearsals {
         let new = || SessionFolders::new(&self.state).map_err(|e| format!("cannot make a folder: {e}"));
         self.session.get_or_init(new).as_ref().map_err(Clone::clone)
     }
+}
 
-    /// Finishes the commits of killed processes in the roots of this config, and drops what need not be kept.
-    fn tidy_up(&self) -> Result<(), String> {
-        let open = |id: RootId| {
-            let mut roots = self.config.main.sandbox.paths.values();
-            roots.find_map(|path| {
-                let root = open_folder(&path.root).ok()?;
-                (rustix::fs::fstat(&root).ok()?.st_ino == id.inode).then_some(root)
-            })
-        };
-        let recovered = self.store.recover(open).map_err(|e| e.to_string())?;
-        for (id, result) in recovered {
-            if let RecoveredCommit::Failed(error) = result {
-                return Err(format!("the commit `{id}` of an earlier session cannot be finished: {error}"));
-            }
-        }
-        let pruned = self.store.prune(&self.keep_limits(), std::time::SystemTime::now());
-        pruned.map(drop).map_err(|e| e.to_string())
+/// How long an edit of another program may take before a new session records what it has changed.
+const EDIT_PATIENCE: Duration = Duration::from_secs(600);
+
+/// Opens the store beneath the state folder, and returns the real path of the state folder too. Finishes what killed
+/// processes left in the roots of this config, and drops what need not be kept.
+pub(crate) fn open_state(config: &Config, state: &Path) -> Result<(PathBuf, ChangeStore), String> {
+    let state = std::path::absolute(state).map_err(|e| e.to_string())?;
+    std::fs::create_dir_all(&state).map_err(|e| format!("cannot create `{}`: {e}", state.display()))?;
+    let state = state.canonicalize().map_err(|e| format!("cannot open `{}`: {e}", state.display()))?;
+    let roots = config.main.sandbox.paths.values().map(|path| &path.root);
+    if let Some(root) = roots.into_iter().find(|root| state.starts_with(root)) {
+        return Err(format!("the state folder `{}` is in the root `{}`", state.display(), root.display()));
     }
+    let store = open_store(&store_folder(&state))?;
+    let recovered = store.recover(|id| open_root(config, id)).map_err(|e| e.to_string())?;
+    for (id, result) in recovered {
+        if let RecoveredCommit::Failed(error) = result {
+            return Err(format!("the commit `{id}` of an earlier session cannot be finished: {error}"));
+        }
+    }
+    store.settle_changed(EDIT_PATIENCE, |id| open_root(config, id)).map_err(|e| e.to_string())?;
+    let pruned = store.prune(&keep_limits(config), std::time::SystemTime::now());
+    pruned.map_err(|e| e.to_string())?;
+    Ok((state, store))
+}
+
+/// Opens the root of a config with this inode.
+pub(crate) fn open_root(config: &Config, id: RootId) -> Option<OwnedFd> {
+    config.main.sandbox.paths.values().find_map(|path| {
+        let root = open_folder(&path.root).ok()?;
+        (rustix::fs::fstat(&root).ok()?.st_ino == id.inode).then_some(root)
+    })
 }
 
 /// Returns the folder of the store in a state folder.
@@ -140,21 +142,30 @@ impl std::fmt::Display for CommitNote {
     }
 }
 
+pub(crate) fn asks_about_removals(config: &Config) -> bool {
+    config.main.undo.deletes == UndoDeletes::Ask
+}
+
+pub(crate) fn keep_limits(config: &Config) -> KeepLimits {
+    let undo = &config.main.undo;
+    let age = Duration::from_secs(undo.days.saturating_mul(24 * 3600));
+    KeepLimits { commits: undo.keep, age, bytes: undo.size }
+}
+
+/// Whether a path is build output.
+pub(crate) fn is_product(config: &Config, path: &Path) -> bool {
+    products(config).any(|product| path.starts_with(product))
+}
+
+fn products(config: &Config) -> impl Iterator<Item = PathBuf> {
+    let paths = config.main.sandbox.paths.values();
+    paths.flat_map(|path| path.products.iter().map(|product| path.root.join(product)))
+}
+
 impl Rehearsals {
-    pub(crate) fn asks_about_removals(&self) -> bool {
-        self.config.main.undo.deletes == UndoDeletes::Ask
-    }
-
-    pub(crate) fn keep_limits(&self) -> KeepLimits {
-        let undo = &self.config.main.undo;
-        let age = Duration::from_secs(undo.days.saturating_mul(24 * 3600));
-        KeepLimits { commits: undo.keep, age, bytes: undo.size }
-    }
-
     /// Returns the folders of build output.
     pub(crate) fn products(&self) -> impl Iterator<Item = PathBuf> {
-        let paths = self.config.main.sandbox.paths.values();
-        paths.flat_map(|path| path.products.iter().map(|product| path.root.join(product)))
+        products(&self.config)
     }
 
     /// Returns the package caches that exist, outside of the roots.
@@ -165,11 +176,6 @@ impl Rehearsals {
             sandbox.governing_root(path).is_none() && askfirst_shell::Roots::never_read(&view, path).is_none()
         };
         sandbox.cache_folders(self.roots.home()).into_iter().filter(is_free).collect()
-    }
-
-    /// Whether a path is build output.
-    pub(crate) fn is_product(&self, path: &Path) -> bool {
-        self.products().any(|product| path.starts_with(product))
     }
 
     /// Returns the folders of build output that exist. They are written directly, so that a build costs no copies.

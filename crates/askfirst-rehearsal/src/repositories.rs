@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use askfirst::PathLevel;
 use askfirst_changes::Object;
 
+use crate::changed_root::ChangedRoot;
 use crate::git_index::read_index;
-use crate::views::CollectedView;
 
 /// The names in a repository that make it one, or that let it run programs.
 const PARTS: [&str; 8] =
@@ -29,7 +29,7 @@ pub(crate) struct Repositories {
 }
 
 impl Repositories {
-    pub(crate) fn new(view: &CollectedView) -> Self {
+    pub(crate) fn new(view: &ChangedRoot<'_>) -> Self {
         let rows: BTreeMap<&Path, Option<&Object>> =
             view.changes.changes().map(|change| (change.path(), change.after.as_ref())).collect();
         let was_there = |path: &Path| view.has_old(path);
@@ -98,19 +98,19 @@ fn is_repository(folder: &Path, exists: &dyn Fn(&Path) -> bool) -> bool {
 }
 
 /// Why a changed file of a `.git` folder would hide changes from git's own commands.
-fn hides(view: &CollectedView, path: &Path) -> Option<&'static str> {
+fn hides(view: &ChangedRoot<'_>, path: &Path) -> Option<&'static str> {
     let git = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == ".git"))?;
     let part = path.strip_prefix(git).ok()?;
     if part.starts_with("refs/replace") {
         return Some("it makes git show another object instead of the real one");
     }
-    let read = |file: Option<std::os::fd::OwnedFd>| {
+    fn read(file: Option<impl Read>) -> Vec<u8> {
         let mut bytes = Vec::new();
-        file.map(|file| File::from(file).take(MAX_STATE).read_to_end(&mut bytes));
+        file.map(|file| file.take(MAX_STATE).read_to_end(&mut bytes));
         bytes
-    };
-    let grows =
-        |count: fn(&[u8]) -> usize| count(&read(view.open_new(path))) > count(&read(view.open_old(path)));
+    }
+    let old = || read(view.open_old(path).map(File::from));
+    let grows = |count: fn(&[u8]) -> usize| count(&read(view.open_new(path))) > count(&old());
     if part == Path::new("packed-refs") && grows(replaced_objects) {
         return Some("it makes git show other objects instead of the real ones");
     }

@@ -1,5 +1,6 @@
 //! The changes that calls made in a folder, and undoing them.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -28,18 +29,20 @@ impl UndoStore {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let opened = Self { store, folder };
         let folders: Vec<(RootId, PathBuf)> = opened.folders()?;
-        opened.store.recover(|id| {
+        let root_of = |id: RootId| {
             let (_, path) = folders.iter().find(|(known, _)| known.inode == id.inode)?;
             open_folder(path).ok()
-        })?;
+        };
+        opened.store.recover(root_of)?;
+        // A person who wants to undo an edit knows that it is over.
+        opened.store.settle_changed(Duration::ZERO, root_of)?;
         Ok(opened)
     }
 
     fn folders(&self) -> Result<Vec<(RootId, PathBuf)>, UndoError> {
-        let all = self.store.list()?.into_iter();
-        Ok(all
-            .filter_map(|(summary, _)| Some((summary.root, CommitNote::read(&summary.note)?.root)))
-            .collect())
+        let commits = self.store.list()?.into_iter().map(|(summary, _)| (summary.root, summary.note));
+        let all = commits.chain(self.store.pending_edits()?);
+        Ok(all.filter_map(|(root, note)| Some((root, CommitNote::read(&note)?.root))).collect())
     }
 
     /// Whether a state folder has a store at all.
@@ -104,7 +107,7 @@ impl UndoStore {
         let changed = || rows.iter().filter(|row| row.kind() != ChangeKind::Unchanged);
         let folder = open_root(&root)?;
         let ignored = IgnoreRules::new(&root, changed().filter_map(|row| row.path().parent()), |path| {
-            open_file(&folder, path).and_then(|file| read_rules(file.into())).into_iter().collect()
+            open_file(&folder, path).and_then(|file| read_rules(File::from(file))).into_iter().collect()
         });
         let paths = changed().map(|row| UndoPath {
             path: row.path().to_owned(),

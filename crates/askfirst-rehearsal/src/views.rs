@@ -1,8 +1,9 @@
 //! The views of one run: one for each writable folder of its profile.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
 use std::sync::Arc;
 
 use askfirst::ports::{CommitFailed, HeldChanges};
@@ -12,9 +13,11 @@ use askfirst_changes::{
     ChangeError, ChangeSet, ChangeStore, CollectLimits, CommitOptions, OldContent, PendingCommit,
     SpecialFiles, collect,
 };
+use askfirst_files::RootView;
 use askfirst_sandbox::{Denial, Grant, OSProfile, View};
 use rustix::fs::{Mode, OFlags};
 
+use crate::changed_root::ChangedRoot;
 use crate::effects;
 use crate::folders::RunHome;
 use crate::held::HeldRun;
@@ -162,12 +165,16 @@ impl CollectedView {
         upper.is_none_or(|upper| upper.flatten().any(|entry| is_entry(entry.file_name().to_bytes())))
     }
 
-    /// Whether there is something at a path in the real folder.
-    pub(crate) fn has_old(&self, path: &Path) -> bool {
-        use rustix::fs::{ResolveFlags, openat2};
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&self.root, path, flags, Mode::empty(), beneath).is_ok()
+    /// Returns the root with its changes.
+    fn changed_root(&self) -> ChangedRoot<'_> {
+        ChangedRoot {
+            path: &self.path,
+            root: self.root.as_fd(),
+            changes: &self.changes,
+            protected: &self.protected,
+            requested: BTreeMap::new(),
+            new: Box::new(|path| Some(Box::new(File::from(self.open_new(path)?)))),
+        }
     }
 
     /// Whether the folder has got another commit since the view was made.
@@ -228,8 +235,12 @@ impl CollectedRun {
     /// Holds the changes back. `command` is the text for the list of commits.
     #[must_use]
     pub fn hold(self, rehearsals: &Rehearsals, facts: Vec<RunFact>, command: String) -> Arc<dyn HeldChanges> {
-        let effects = effects::of(&self.views, rehearsals, facts);
-        Arc::new(HeldRun::new(rehearsals, self.views, effects, command))
+        let roots: Vec<_> = self.views.iter().map(CollectedView::changed_root).collect();
+        let ground = RootView::new(&rehearsals.roots);
+        let undo_obstacle = rehearsals.undo_obstacle(&self.views);
+        let effects = effects::of(&roots, &ground, &rehearsals.config, facts, undo_obstacle.as_deref());
+        drop(roots);
+        Arc::new(HeldRun::new(rehearsals, self.views, effects, command, undo_obstacle))
     }
 }
 

@@ -112,6 +112,10 @@ impl AskNested for NestedRequests {
         })
     }
 
+    fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
     fn record_commit(&self, commit: CommitRecord) -> Result<(), RecordFailed> {
         let commit = CommitRecord { call_id: self.call_id.clone(), ..commit };
         self.record(&Record::Committed(commit), Durability::Written)

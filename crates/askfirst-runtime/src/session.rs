@@ -355,7 +355,7 @@ const LOGGED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Writes entries for commits whose process was killed before it wrote them.
 fn log_killed_commits(config: &Config, state: &Path, ledger: &dyn Recorder) -> Result<(), OpenError> {
-    if config.main.shell.is_none() || !UndoStore::exists(state) {
+    if !UndoStore::exists(state) {
         return Ok(());
     }
     // A store that cannot be opened is reported when a command needs it.

@@ -38,6 +38,8 @@ pub struct ChangedPath {
     pub write: Approval,
     /// The config entry that sets it.
     pub because: Option<Because>,
+    /// Whether git can restore what the change replaces. It matters only where undo cannot.
+    pub is_in_git: bool,
 }
 
 /// The change of one path.
@@ -186,7 +188,8 @@ pub struct EffectsJudgement {
 ///
 /// 1. A file that is never written: discard.
 /// 2. A rehearsed call that tried the network, left processes or met its time limit: ask whether it may run again.
-/// 3. A file that is always shown, a removal that the policy asks about, and anything that undo could not restore: ask.
+/// 3. A file that is always shown, a removal that the policy asks about, and anything that neither undo nor git could
+///    restore: ask.
 /// 4. For a rehearsed call, the approval for writing each path.
 /// 5. Otherwise: commit.
 #[must_use]
@@ -208,8 +211,8 @@ pub fn judge_effects(effects: &Effects, policy: &EffectsPolicy) -> EffectsJudgem
                 .raise(EffectsVerdict::AskToRunAgain, Approval::Required, || format!("it {}", fact.text()));
         }
     }
-    let replaces = |change: &ChangedPath| change.change != PathChange::Added;
-    if let Some(why) = policy.undo_obstacle.as_ref().filter(|_| effects.changes.iter().any(replaces)) {
+    let loses = |change: &ChangedPath| change.change != PathChange::Added && !change.is_in_git;
+    if let Some(why) = policy.undo_obstacle.as_ref().filter(|_| effects.changes.iter().any(loses)) {
         judgement.raise(EffectsVerdict::Ask, Approval::Required, || format!("it could not be undone: {why}"));
     }
     judgement

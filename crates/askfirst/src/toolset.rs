@@ -113,6 +113,11 @@ pub trait AskNested: Send + Sync {
         Box::pin(std::future::ready(question.undecided()))
     }
 
+    /// Returns the id of the call in the audit log.
+    fn call_id(&self) -> &str {
+        ""
+    }
+
     /// Writes to the audit log that the changes of a call were made.
     ///
     /// # Errors
@@ -304,6 +309,12 @@ impl Invocation {
             Some(nested) => nested.settle_effects(question),
             None => Box::pin(std::future::ready(question.undecided())),
         }
+    }
+
+    /// Returns the id of this call in the audit log, or an empty text without a pipeline around the tool.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        self.nested.as_ref().map_or("", |nested| nested.call_id())
     }
 
     /// Writes to the audit log that the changes of this call were made.

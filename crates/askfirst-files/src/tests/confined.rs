@@ -139,7 +139,7 @@ fn root_cannot_be_moved_or_deleted() {
 fn missing_root_is_a_clear_error() {
     let world = World::with_w();
     std::fs::remove_dir(world.path("w")).unwrap();
-    let error = FileTools::new(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
+    let error = open(&Config::alone(world.main.clone(), world.path(""))).err().unwrap();
     assert_eq!(error.to_string(), "cannot open the root `w`: no such file or folder");
     let world = World::with_w();
     let tools = world.tools();
@@ -187,9 +187,9 @@ fn remembered_approval_does_not_follow_a_swapped_link() {
     judge();
     std::fs::remove_file(world.path("w/now")).unwrap();
     let world = world.link("two", "w/now");
-    assert!(matches!(tools.run(&call, None), Err(ToolError::Stale(_))));
+    assert!(matches!(tools.run(&call, None, "").result, Err(ToolError::Stale(_))));
     assert_eq!(world.read("w/two/a"), "2");
     judge();
-    tools.run(&call, None).unwrap();
+    tools.run(&call, None, "").result.unwrap();
     assert_eq!(world.read("w/two/a"), "x");
 }

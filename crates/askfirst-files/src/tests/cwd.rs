@@ -13,10 +13,10 @@ fn read(world: &World, cwd: Value, path: &str) -> Result<Value, String> {
     let call = context("read_file", json!({"path": path})).with_metadata("cwd", cwd);
     match tools.check_approval(&call).view {
         View::Blocked(why) => {
-            tools.run(&call, None).unwrap_err();
+            tools.run(&call, None, "").result.unwrap_err();
             Err(why)
         }
-        _ => Ok(tools.run(&call, None).unwrap()["path"].clone()),
+        _ => Ok(tools.run(&call, None, "").result.unwrap()["path"].clone()),
     }
 }
 
@@ -81,7 +81,7 @@ fn equal_calls_with_different_cwd_stay_separate() {
         ["w:d", "w:e"].map(|cwd| context("delete_file", json!({"path": "a"})).with_metadata("cwd", cwd));
     calls.iter().for_each(|call| drop(tools.check_approval(call)));
     for call in calls {
-        tools.run(&call, None).unwrap();
+        tools.run(&call, None, "").result.unwrap();
     }
     assert!(!world.exists("w/d/a") && !world.exists("w/e/a"));
 }

@@ -107,7 +107,7 @@ fn home_rule_without_a_home_folder_is_an_error() {
         return;
     }
     let world = World::with_w().never_read("~/.secrets");
-    let error = super::super::FileTools::new(&Config::alone(world.main.clone(), world.path("")));
+    let error = open(&Config::alone(world.main.clone(), world.path("")));
     let why = "invalid path rule `~/.secrets`: the home folder is unknown";
     assert_eq!(error.err().unwrap().to_string(), why);
 }

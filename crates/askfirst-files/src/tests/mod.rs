@@ -15,12 +15,63 @@ mod writing;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use askfirst::{Approval, ApprovalAware, ApprovalContext, Assessment, Because, Shown, ToolError, View};
+use askfirst::record::CommitRecord;
+use askfirst::{
+    Approval, ApprovalAware, ApprovalContext, Assessment, Because, ChangedPath, Digest, Effects,
+    EffectsPolicy, PathChange, PathLevel, RunBasis, Shown, ToolError, View,
+};
 use askfirst_config::{Config, PathApproval, PathConfig, PathMode, Settings};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::FileTools;
+use super::{ChangeGuard, FileTools, KeptChanges, PlannedChange, RootView};
+
+/// Knows the files that are always shown by their names.
+struct ByName;
+
+impl ChangeGuard for ByName {
+    fn effects(
+        &self,
+        _: &RootView<'_>,
+        changes: &[PlannedChange<'_>],
+    ) -> Result<(Effects, EffectsPolicy), String> {
+        let changed = changes.iter().map(|change| ChangedPath {
+            path: change.path.display().to_string(),
+            change: PathChange::Changed,
+            level: askfirst_shell::protection(&change.path)
+                .map_or(PathLevel::Ordinary, |(_, why)| PathLevel::Shown(why.into())),
+            write: Approval::None,
+            because: None,
+            is_in_git: false,
+        });
+        let effects = Effects { digest: Digest::of(""), changes: changed.collect(), facts: Vec::new() };
+        let policy = EffectsPolicy {
+            basis: RunBasis::Approval,
+            asks_about_removals: false,
+            undo_obstacle: None,
+            accepted: Vec::new(),
+        };
+        Ok((effects, policy))
+    }
+
+    fn keep(&self, _: &[PlannedChange<'_>], _: &str, _: &str) -> Result<Box<dyn KeptChanges>, String> {
+        Ok(Box::new(Nothing))
+    }
+
+    fn mark_logged(&self, _: &[CommitRecord]) {}
+}
+
+struct Nothing;
+
+impl KeptChanges for Nothing {
+    fn settle(self: Box<Self>) -> Vec<CommitRecord> {
+        Vec::new()
+    }
+}
+
+pub(super) fn open(config: &Config) -> Result<FileTools, super::FilesError> {
+    FileTools::new(config, std::sync::Arc::new(ByName))
+}
 
 /// A temporary folder with roots and floors.
 pub(super) struct World {
@@ -112,7 +163,7 @@ impl World {
     pub(super) fn tools(&self) -> FileTools {
         let mut config = Config::alone(self.main.clone(), self.path(""));
         config.floors = self.floors.clone();
-        FileTools::new(&config).unwrap()
+        open(&config).unwrap()
     }
 
     pub(super) fn call(&self, tool: &str, args: Value) -> Result<Value, ToolError> {
@@ -176,7 +227,7 @@ pub(super) fn context(tool: &str, args: Value) -> ApprovalContext {
 }
 
 pub(super) fn call(tools: &FileTools, tool: &str, args: Value) -> Result<Value, ToolError> {
-    tools.run(&context(tool, args), None)
+    tools.run(&context(tool, args), None, "").result
 }
 
 pub(super) fn call_with(
@@ -185,7 +236,7 @@ pub(super) fn call_with(
     args: Value,
     basis: Option<Value>,
 ) -> Result<Value, ToolError> {
-    tools.run(&context(tool, args), basis.as_ref())
+    tools.run(&context(tool, args), basis.as_ref(), "").result
 }
 
 pub(super) fn needs(tools: &FileTools, tool: &str, args: Value) -> Approval {

@@ -240,44 +240,6 @@ fn derived_root_is_never_wider() {
 }
 
 #[test]
-fn change_of_a_shown_file_asks_in_a_free_root() {
-    let world = World::with_w().put("w/package.json", "{}").put("w/a", "x").put("w/sub/conftest.py", "x");
-    for (tool, args) in [
-        ("write_file", write("w:package.json")),
-        ("write_file", write("w:node_modules/.bin/tsc")),
-        ("write_file", write("w:.git/info/exclude")),
-        ("edit_file", json!({"path": "w:package.json", "old": "{}", "new": "[]"})),
-        ("make_folder", json!({"path": "w:.github"})),
-        ("move_file", json!({"path": "w:a", "to": "w:Makefile"})),
-        ("move_file", json!({"path": "w:package.json", "to": "w:b"})),
-        ("move_file", json!({"path": "w:sub", "to": "w:other"})),
-        ("copy_file", json!({"path": "w:a", "to": "w:CLAUDE.md"})),
-        ("delete_file", json!({"path": "w:package.json"})),
-        ("delete_file", json!({"path": "w:sub", "recursive": true})),
-    ] {
-        assert_eq!(world.needs(tool, args), Approval::Required, "{tool}");
-    }
-    for (tool, args) in [
-        ("read_file", json!({"path": "w:package.json"})),
-        ("copy_file", json!({"path": "w:package.json", "to": "w:b"})),
-        ("write_file", write("w:package-lock.json")),
-    ] {
-        assert_eq!(world.needs(tool, args), Approval::None, "{tool}");
-    }
-}
-
-#[test]
-fn link_to_or_named_like_a_shown_file_asks() {
-    let world = World::with_w()
-        .put("w/package.json", "{}")
-        .put("w/a", "x")
-        .link("package.json", "w/plain")
-        .link("a", "w/Makefile");
-    assert_eq!(world.needs("write_file", write("w:plain")), Approval::Required);
-    assert_eq!(world.needs("write_file", write("w:Makefile")), Approval::Required);
-}
-
-#[test]
 fn remembered_yes_covers_only_this_change_of_a_shown_file() {
     let world = World::with_w().put("w/package.json", "{}");
     let payload = |content: &str| {

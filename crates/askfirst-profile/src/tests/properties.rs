@@ -3,13 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use askfirst::ports::Access;
-use askfirst::{Approval, ApprovalAware, ApprovalContext, Because, View};
+use askfirst::record::CommitRecord;
+use askfirst::{
+    Approval, ApprovalAware, ApprovalContext, Because, Digest, Effects, EffectsPolicy, RunBasis, View,
+};
 use askfirst_config::{
     Config, NetworkAccess, OSProfile as Narrower, PathApproval, PathConfig, PathMode, Settings, ShellConfig,
 };
-use askfirst_files::FileTools;
+use askfirst_files::{ChangeGuard, FileTools, KeptChanges, PlannedChange, RootView};
 use askfirst_sandbox::{Denial, Network, OSProfile};
 use proptest::prelude::*;
 use serde_json::json;
@@ -141,6 +145,24 @@ fn world() -> (tempfile::TempDir, PathBuf) {
     (held, base)
 }
 
+/// Leaves all decisions to the rules of the config, which this test compares.
+struct NoEffects;
+
+impl ChangeGuard for NoEffects {
+    fn effects(&self, _: &RootView<'_>, _: &[PlannedChange<'_>]) -> Result<(Effects, EffectsPolicy), String> {
+        let effects = Effects { digest: Digest::of(""), changes: Vec::new(), facts: Vec::new() };
+        let (basis, accepted) = (RunBasis::Approval, Vec::new());
+        let policy = EffectsPolicy { basis, asks_about_removals: false, undo_obstacle: None, accepted };
+        Ok((effects, policy))
+    }
+
+    fn keep(&self, _: &[PlannedChange<'_>], _: &str, _: &str) -> Result<Box<dyn KeptChanges>, String> {
+        Err("this test changes nothing".to_owned())
+    }
+
+    fn mark_logged(&self, _: &[CommitRecord]) {}
+}
+
 /// Returns the assessment of a call by the file tools.
 fn view(tools: &FileTools, tool: &str, path: &Path) -> View {
     let mut args = json!({ "path": path.to_str().unwrap() });
@@ -171,7 +193,7 @@ proptest! {
         let (_held, base) = world();
         let mut config = Config::alone(main.settings(&base), &base);
         config.floors = floors.iter().map(|floor| floor.settings(&base)).collect();
-        let tools = FileTools::new(&config).unwrap();
+        let tools = FileTools::new(&config, Arc::new(NoEffects)).unwrap();
         for access in [Access::WithoutAsking, Access::Standing, Access::Remembered, Access::Approved] {
             let plain = derive(&config, access).profile;
             for path in FILES.map(|file| base.join(file)) {

@@ -55,7 +55,7 @@ impl Catalog {
     /// # Errors
     /// Fails if a root or a pattern of the config cannot be used here.
     pub fn with_state(config: Config, state: PathBuf) -> Result<Self, CatalogError> {
-        let launcher = Arc::new(SandboxLauncher::new(config.clone()).with_state(state));
+        let launcher = Arc::new(SandboxLauncher::new(config.clone()).with_state(state.clone()));
         let views = Arc::clone(&launcher);
         let policy = config.policy(SandboxStatus::default());
         let policy = policy.with_sandbox_probe(lazy_sandbox_status(&config));
@@ -69,7 +69,7 @@ impl Catalog {
         );
         let mut toolset = CombinedToolset::default();
         if !config.main.sandbox.paths.is_empty() {
-            toolset = toolset.with(Arc::new(FileToolset::new(&config)?));
+            toolset = toolset.with(Arc::new(FileToolset::with_state(&config, &state)?));
         }
         if config.main.shell.is_some() {
             let sandbox = MachineView { launcher: Arc::clone(&launcher) };

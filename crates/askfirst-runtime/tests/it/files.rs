@@ -49,7 +49,9 @@ struct Office {
 
 fn office(mode: Mode, write: Approval, rules: Policy) -> Office {
     let folder = tempfile::tempdir().unwrap();
-    let files = FileToolset::new(&config(folder.path(), &[("w", "w", write)])).unwrap();
+    let files =
+        FileToolset::with_state(&config(folder.path(), &[("w", "w", write)]), &folder.path().join("state"))
+            .unwrap();
     let desk = Desk::default();
     let records = Arc::new(Records::failing_from(None));
     let controller = ApprovalController::setup(mode).approver(Arc::new(desk.clone())).build();
@@ -106,7 +108,11 @@ fn callback_gets_the_diff() {
         let whole = shown.content.contains("\n-one\n+two\n") && !shown.metadata.contains_key("before");
         if whole { yes() } else { no() }
     });
-    let tools = ApprovalToolset::new(FileToolset::new(&config).unwrap(), controller, policy(&[]));
+    let tools = ApprovalToolset::new(
+        FileToolset::with_state(&config, &folder.path().join("state")).unwrap(),
+        controller,
+        policy(&[]),
+    );
     let args = json!({"path": "w:a", "content": "two\n"}).as_object().unwrap().clone();
     assert!(matches!(tools.call_sync("write_file", args), Outcome::Done(_)));
 }

@@ -124,7 +124,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         build(&tree, folder.path());
-        let tools = FileToolset::new(&config(folder.path(), &[("w", "w", Approval::None)])).unwrap();
+        let tools = FileToolset::with_state(&config(folder.path(), &[("w", "w", Approval::None)]), &folder.path().join("state")).unwrap();
         let run = |tool: &str, args| block_on(tools.call(Invocation::new(call(tool, args))));
         let mut expected = files(&tree, folder.path());
         for way in ways {

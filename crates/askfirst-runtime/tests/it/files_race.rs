@@ -83,7 +83,11 @@ impl Naive {
 #[test]
 fn no_operation_escapes_while_folders_are_swapped_for_links() {
     let folder = scene();
-    let tools = FileToolset::new(&config(folder.path(), &[("w", "w", Approval::None)])).unwrap();
+    let tools = FileToolset::with_state(
+        &config(folder.path(), &[("w", "w", Approval::None)]),
+        &folder.path().join("state"),
+    )
+    .unwrap();
     let attacker = Attacker::start(folder.path());
     let (mut read, mut refused) = (0_u64, 0_u64);
     for n in 0..100_000_u32 {

@@ -260,6 +260,8 @@ pub(super) const SHOWN: &[&str] = &[
     "Setup.hs",
     // Python.
     "*.pth",
+    "*.pyc",
+    "*.pyo",
     ".coveragerc",
     ".flake8",
     ".nox",

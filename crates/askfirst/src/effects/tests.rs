@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn path(name: &str, change: PathChange, level: PathLevel, write: Approval) -> ChangedPath {
-    ChangedPath { path: name.to_owned(), change, level, write, because: None }
+    ChangedPath { path: name.to_owned(), change, level, write, because: None, is_in_git: false }
 }
 
 fn ordinary(write: Approval) -> ChangedPath {
@@ -96,11 +96,14 @@ fn removal_asks_if_the_config_says_so() {
 }
 
 #[test]
-fn change_that_undo_cannot_keep_is_asked_about() {
+fn loss_that_neither_undo_nor_git_restores_is_asked_about() {
     let full = EffectsPolicy { undo_obstacle: Some("it is full".into()), ..policy(RunBasis::Rehearsal) };
     let added = path("new", PathChange::Added, PathLevel::Ordinary, Approval::None);
     let changed = effects(vec![ordinary(Approval::None)], Vec::new());
     assert_eq!(judge_effects(&changed, &full).verdict(), EffectsVerdict::Ask);
+    let tracked = ChangedPath { is_in_git: true, ..ordinary(Approval::None) };
+    let tracked = effects(vec![tracked], Vec::new());
+    assert_eq!(judge_effects(&tracked, &full).verdict(), EffectsVerdict::Commit);
     assert_eq!(judge_effects(&effects(vec![added], Vec::new()), &full).verdict(), EffectsVerdict::Commit);
 }
 
