@@ -30,7 +30,10 @@ fuzz_target!(|bytes: &[u8]| {
                     Step::Update(update) => drop(update.calls(&event.tool)),
                     Step::Call(call, _) => {
                         let back = rewritten(&event, &call.args);
-                        assert!(call.tool_name != "shell" || back.as_ref() == Some(&event.input), "{event:?}");
+                        assert!(
+                            call.tool_name != "shell" || back.as_ref() == Some(&event.input),
+                            "{event:?}"
+                        );
                     }
                 }
             }

@@ -40,13 +40,13 @@ pub enum Step {
 pub struct FileUpdate {
     path: String,
     to: Option<String>,
-    change: Change,
+    change: FileChange,
     /// A call without tool and arguments, with the metadata of the agent's call.
     origin: ApprovalContext,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Change {
+enum FileChange {
     Edits(Vec<files::Edit>),
     Patch(Vec<patch::Chunk>),
 }
@@ -64,8 +64,8 @@ impl FileUpdate {
     /// Fails if the change does not fit the content, or if versions of the agent would make different changes.
     pub fn calls(&self, current: &str) -> Result<Vec<ApprovalContext>, UpdateError> {
         let content = match &self.change {
-            Change::Edits(edits) => files::apply(edits, current)?,
-            Change::Patch(chunks) => patch::apply(chunks, current)?,
+            FileChange::Edits(edits) => files::apply(edits, current)?,
+            FileChange::Patch(chunks) => patch::apply(chunks, current)?,
         };
         let call = |tool: &str, args: Vec<(&str, Value)>| ApprovalContext {
             tool_name: tool.to_owned(),

@@ -5,7 +5,7 @@
 use askfirst::Args;
 use serde_json::Value;
 
-use super::{Change, FileUpdate, Input, Step, UpdateError, arguments, call, patch, vocabulary};
+use super::{FileChange, FileUpdate, Input, Step, UpdateError, arguments, call, patch, vocabulary};
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
@@ -170,10 +170,10 @@ fn multi_edit(event: &HookEvent) -> Option<Vec<Step>> {
         edits.push(taken(&mut input, &tools).filter(|edit| !edit.old.is_empty())?);
         input.end()?;
     }
-    (!edits.is_empty()).then(|| vec![update(event, path, None, Change::Edits(edits))])
+    (!edits.is_empty()).then(|| vec![update(event, path, None, FileChange::Edits(edits))])
 }
 
-fn update(event: &HookEvent, path: String, to: Option<String>, change: Change) -> Step {
+fn update(event: &HookEvent, path: String, to: Option<String>, change: FileChange) -> Step {
     Step::Update(FileUpdate { path, to, change, origin: call(event, "", Args::new()) })
 }
 
@@ -202,7 +202,7 @@ fn patched(event: &HookEvent) -> Option<Vec<Step>> {
                 Some(step(event, "delete_file", vec![("path", path.into())]))
             }
             patch::FilePatch::Update { path, to, chunks } => {
-                Some(update(event, path, to, Change::Patch(chunks)))
+                Some(update(event, path, to, FileChange::Patch(chunks)))
             }
         })
         .collect()
