@@ -451,10 +451,16 @@ impl ShellConfig {
         let reading = if is_set { self.known_read_only } else { self.known_read_only.min(self.default) };
         let value =
             |key: &str, value: Approval| (role == LayerRole::Main || settings.is_set(key)).then_some(value);
+        let network = match self.network {
+            NetworkAccess::None => Approval::None,
+            NetworkAccess::Required => Approval::Required,
+            NetworkAccess::Deny => Approval::Deny,
+        };
         let values = [
             ("shell.default.approval", self.default),
             ("shell.known_read_only", reading),
             ("shell.outside_roots", self.outside_roots),
+            ("shell.network", network),
         ];
         LayerValues {
             default: value("shell.default.approval", self.default),

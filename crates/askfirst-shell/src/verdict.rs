@@ -138,7 +138,9 @@ impl Judge<'_> {
                 if let Some(why) = asks_for_network(said.network).filter(|_| uses_network) {
                     // A rehearsal has a network of its own, with this machine's addresses alone.
                     let approval = if used.only_loopback { unclear } else { Approval::Required };
-                    row.reasons.insert(at_network, Reason::new(approval, why));
+                    let by_layer = self.main.network == Some(said.network) && !said.network_by_rule;
+                    let origin = self.main.origin("shell.network").filter(|_| by_layer);
+                    row.reasons.insert(at_network, Reason::of(approval, why, origin));
                 }
                 judged.uses_network |= uses_network;
                 if uses_network || used.known != Known::Table || used.class >= Class::Runs {

@@ -99,6 +99,8 @@ fn every_yes_rehearses_commands_that_change_files() {
     fs::write(place.path().join("askfirst.yaml"), printed).unwrap();
     assert_eq!(verdicts(&place, true, &rehearsed), ["rehearse"; 9]);
     assert_eq!(verdicts(&place, true, &["curl https://example.com"]), ["ask"]);
+    let (_, out, _) = place.run(&["explain", "--config", "askfirst.yaml", "--", "curl https://example.com"]);
+    assert!(out.contains("shell.network (askfirst.yaml:"), "the reason names its line: {out}");
 }
 
 #[test]
