@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::beneath::{self, Spot};
 use crate::change::{Carrier, Change};
 use crate::collect::{Depth, Walk};
+use crate::disk::Disk;
 use crate::error::{ChangeError, failed};
 use crate::marks;
 use crate::object::{Object, Timestamp};
@@ -73,13 +74,13 @@ impl Private {
 
 impl Private {
     /// Sets the permissions of the folder in the upper layer in which names change, as in the root.
-    fn open_folder(&self, path: &[u8], mode: u32) -> Result<(), ChangeError> {
+    fn open_folder(&self, disk: Disk, path: &[u8], mode: u32) -> Result<(), ChangeError> {
         if self.is_copied {
             return Ok(());
         }
         let opened = beneath::open_lookup(&self.new.top, path).and_then(|folder| {
             let now = rustix::fs::fstat(&folder)?.st_mode & 0o7777;
-            if now == mode { Ok(()) } else { beneath::set_mode(&folder, mode) }
+            if now == mode { Ok(()) } else { disk.set_mode(&folder, mode) }
         });
         opened.map_err(failed("open", path))
     }
@@ -89,6 +90,7 @@ impl Private {
 pub(crate) struct Sides {
     pub(crate) root: TopFolder,
     pub(crate) private: Private,
+    pub(crate) disk: Disk,
 }
 
 pub(crate) fn conflict(path: &[u8]) -> ChangeError {
@@ -115,9 +117,9 @@ impl Sides {
                 let folder = self.object(&operation.path, *inode)?;
                 if let [closed, open, end] = known[..] {
                     let is_over = wanted == *before && *before == closed;
-                    self.private.open_folder(&operation.path, if is_over { end } else { open })?;
+                    self.private.open_folder(self.disk, &operation.path, if is_over { end } else { open })?;
                 }
-                set_mode(&operation.path, &folder, wanted, known)
+                set_mode(self.disk, &operation.path, &folder, wanted, known)
             }
             Action::Attributes => match (before, from, to) {
                 (Some(before), Some(from), Some(to)) => {
@@ -153,9 +155,9 @@ impl Sides {
         if !known.contains(&now.modified) || now.size != to.size {
             return Err(conflict(path));
         }
-        set_mode(path, &object, to.mode, &[from.mode, to.mode])?;
+        set_mode(self.disk, path, &object, to.mode, &[from.mode, to.mode])?;
         if now.modified != to.modified {
-            beneath::set_modified(&object, to.modified).map_err(failed("set the time of", path))?;
+            self.disk.set_modified(&object, to.modified).map_err(failed("set the time of", path))?;
         }
         Ok(())
     }
@@ -178,7 +180,7 @@ impl Sides {
         if kept == wanted(from) {
             let parent = self.root.parent(path)?;
             let public = parent.map(|parent| (parent, beneath::split(path).1));
-            return restore_modes(path, public, private, from, to);
+            return restore_modes(self.disk, path, public, private, from, to);
         }
         if kept != wanted(to) {
             return Err(conflict(path));
@@ -188,13 +190,13 @@ impl Sides {
         if inode(beneath::stat(parent, public.1).map_err(failed("inspect", path))?) != wanted(from) {
             return Err(conflict(path));
         }
-        swap(path, public, private, from, to)?;
+        swap(self.disk, path, public, private, from, to)?;
         if from.is_some() && !is_as_expected(rows, operation, private, from)? {
-            swap(path, public, private, to, from)?;
+            swap(self.disk, path, public, private, to, from)?;
             let kept = inode(beneath::stat(private.0, private.1).map_err(failed("inspect", path))?);
             if to.is_some() && kept != wanted(to) {
                 // Someone saved between the two swaps: the root gets that version, not the one before it.
-                beneath::exchange(public, private).map_err(failed("rename", path))?;
+                self.disk.exchange(public, private).map_err(failed("rename", path))?;
             }
             return Err(conflict(path));
         }
@@ -211,22 +213,28 @@ impl Sides {
             let fault = || failed("remove the marks of", &row.path);
             let protected = after.mode & 0o200 == 0;
             if protected {
-                beneath::set_mode(&object, after.mode | 0o200).map_err(fault())?;
+                self.disk.set_mode(&object, after.mode | 0o200).map_err(fault())?;
             }
             for name in beneath::attribute_names(&object).map_err(fault())? {
                 if marks::is_mark(&name) {
-                    beneath::remove_attribute(&object, &name).map_err(fault())?;
+                    self.disk.remove_attribute(&object, &name).map_err(fault())?;
                 }
             }
             if protected {
-                beneath::set_mode(&object, after.mode).map_err(fault())?;
+                self.disk.set_mode(&object, after.mode).map_err(fault())?;
             }
         }
         Ok(())
     }
 }
 
-fn set_mode(path: &[u8], object: &OwnedFd, wanted: u32, known: &[u32]) -> Result<(), ChangeError> {
+fn set_mode(
+    disk: Disk,
+    path: &[u8],
+    object: &OwnedFd,
+    wanted: u32,
+    known: &[u32],
+) -> Result<(), ChangeError> {
     let now = rustix::fs::fstat(object).map_err(failed("inspect", path))?.st_mode & 0o7777;
     if now == wanted {
         return Ok(());
@@ -234,7 +242,7 @@ fn set_mode(path: &[u8], object: &OwnedFd, wanted: u32, known: &[u32]) -> Result
     if !known.contains(&now) {
         return Err(conflict(path));
     }
-    beneath::set_mode(object, wanted).map_err(failed("set the permissions of", path))
+    disk.set_mode(object, wanted).map_err(failed("set the permissions of", path))
 }
 
 /// A rename of a folder writes its `..`, for which an ordinary user needs write access to it.
@@ -243,6 +251,7 @@ fn is_protected(object: Option<&Object>) -> bool {
 }
 
 fn swap(
+    disk: Disk,
     path: &[u8],
     public: Spot<'_>,
     private: Spot<'_>,
@@ -252,20 +261,20 @@ fn swap(
     for (object, spot) in [(from, public), (to, private)] {
         if let Some(object) = object.filter(|object| is_protected(Some(object))) {
             let opened =
-                beneath::open_any(spot.0, spot.1).and_then(|fd| beneath::set_mode(fd, object.mode | 0o700));
+                beneath::open_any(spot.0, spot.1).and_then(|fd| disk.set_mode(fd, object.mode | 0o700));
             opened.map_err(failed("open", path))?;
         }
     }
     let moved = match (from.is_some(), to.is_some()) {
-        (true, true) => beneath::exchange(public, private),
-        (true, false) => beneath::rename_new(public, private),
-        (false, true) => beneath::rename_new(private, public),
+        (true, true) => disk.exchange(public, private),
+        (true, false) => disk.rename_new(public, private),
+        (false, true) => disk.rename_new(private, public),
         (false, false) => Ok(()),
     };
     match moved {
-        Ok(()) => restore_modes(path, Some(public), private, from, to),
+        Ok(()) => restore_modes(disk, path, Some(public), private, from, to),
         Err(error) => {
-            restore_modes(path, Some(private), public, from, to)?;
+            restore_modes(disk, path, Some(private), public, from, to)?;
             let gone = matches!(error, Errno::EXIST | Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
             Err(if gone { conflict(path) } else { failed("rename", path)(error) })
         }
@@ -274,6 +283,7 @@ fn swap(
 
 /// Gives protected folders their permissions again, after `from` has become private and `to` public.
 fn restore_modes(
+    disk: Disk,
     path: &[u8],
     public: Option<Spot<'_>>,
     private: Spot<'_>,
@@ -287,7 +297,7 @@ fn restore_modes(
         let Ok(folder) = beneath::open_any(spot.0, spot.1) else { continue };
         let found = Object::new(&rustix::fs::fstat(&folder).map_err(failed("inspect", path))?);
         if found.inode == object.inode && found.mode == object.mode | 0o700 {
-            beneath::set_mode(&folder, object.mode).map_err(failed("set the permissions of", path))?;
+            disk.set_mode(&folder, object.mode).map_err(failed("set the permissions of", path))?;
         }
     }
     Ok(())

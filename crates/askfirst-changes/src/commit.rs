@@ -89,7 +89,7 @@ impl PendingCommit {
         let layer = beneath::open_folder(&upper, b"").map_err(failed("open", b"upper"))?;
         let old = TopFolder::new(self.commit.inner("old")?);
         let private = Private { new: TopFolder::new(layer), old, is_copied: false };
-        let mut sides = Sides { root: TopFolder::new(top), private };
+        let mut sides = Sides { root: TopFolder::new(top), private, disk: self.commit.disk };
         let exactly = (Match::Untouched, Match::Untouched);
         verify(&mut sides, &rows, &operations, Direction::Forward, exactly)?;
         if is_copied {
@@ -98,18 +98,17 @@ impl PendingCommit {
         }
         let journal = Journal { root: changes.root, is_copied, rows, operations };
         let summary = CommitSummary::new(&self.commit.id, changes, options);
-        let sealed =
-            summary.write(&self.commit).and_then(|()| journal.write(&self.commit.folder)).and_then(|()| {
-                if options.durability == Durability::PowerCut {
-                    // The upper layer of a view is not synced by itself.
-                    beneath::sync_all(&self.commit.folder).map_err(failed("sync", b"commits"))?;
-                }
-                Journal::replace(&self.commit.folder, CommitState::Sealed)?;
-                beneath::sync(&self.commit.folder).map_err(failed("sync", b"commits"))
-            });
+        let sealed = summary.write(&self.commit).and_then(|()| journal.write(&self.commit)).and_then(|()| {
+            if options.durability == Durability::PowerCut {
+                // The upper layer of a view is not synced by itself.
+                self.commit.disk.sync_all(&self.commit.folder).map_err(failed("sync", b"commits"))?;
+            }
+            Journal::replace(&self.commit, CommitState::Sealed)?;
+            self.commit.disk.sync(&self.commit.folder).map_err(failed("sync", b"commits"))
+        });
         if let Err(error) = sealed {
             // Whether the journal was sealed before the error or not: it must not be applied later.
-            CommitState::Sealed.become_state(&self.commit.folder, None)?;
+            CommitState::Sealed.become_state(&self.commit, None)?;
             self.commit.remove_stage(&root)?;
             return Err(error);
         }
@@ -186,20 +185,20 @@ impl ChangeStore {
         let direction = to.direction().unwrap_or(Direction::Backward);
         let prepared = if journal.is_copied {
             copied::stage_turn(&commit, &root, &mut journal, direction)
-                .and_then(|()| journal.write(&commit.folder))
-                .and_then(|()| Journal::replace(&commit.folder, from))
+                .and_then(|()| journal.write(&commit))
+                .and_then(|()| Journal::replace(&commit, from))
         } else {
             let same = (Match::Version, Match::Version);
             let sides = commit.sides(&root, &journal);
             sides
                 .and_then(|mut sides| verify(&mut sides, &journal.rows, &journal.operations, direction, same))
         };
-        let begun = prepared.and_then(|()| from.become_state(&commit.folder, Some(to)));
+        let begun = prepared.and_then(|()| from.become_state(&commit, Some(to)));
         if let Err(error) = begun {
             commit.remove_stage(&root)?;
             return Err(error);
         }
-        beneath::sync(&commit.folder).map_err(failed("sync", id.as_bytes()))?;
+        commit.disk.sync(&commit.folder).map_err(failed("sync", id.as_bytes()))?;
         run(&commit, &root, &journal, to)?;
         CommitSummary::read(&commit)
     }
@@ -221,7 +220,7 @@ pub(crate) fn run(
         return finish(commit, root, journal, state, state.next());
     };
     let back = state.reversed();
-    state.become_state(&commit.folder, Some(back))?;
+    state.become_state(commit, Some(back))?;
     take_back(&mut sides, commit, root, journal, back)?;
     Err(error)
 }
@@ -244,7 +243,7 @@ fn take_back(
     if torn.is_empty() {
         return finish(commit, root, journal, state, state.next());
     }
-    state.become_state(&commit.folder, Some(CommitState::Torn))?;
+    state.become_state(commit, Some(CommitState::Torn))?;
     Err(ChangeError::Torn(torn))
 }
 
@@ -266,9 +265,9 @@ fn finish(
 ) -> Result<(), ChangeError> {
     if journal.is_copied {
         // The journal is on another file system, which may be written to the disk before this one.
-        beneath::sync_all(root).map_err(failed("sync", b"."))?;
+        commit.disk.sync_all(root).map_err(failed("sync", b"."))?;
     }
-    state.become_state(&commit.folder, next)?;
+    state.become_state(commit, next)?;
     if journal.is_copied { commit.remove_stage(root) } else { Ok(()) }
 }
 

@@ -13,12 +13,12 @@ use crate::apply::{Private, Sides, TopFolder, conflict};
 use crate::beneath::{self, Spot};
 use crate::change::{Carrier, Change};
 use crate::collect::{Depth, Walk, root_id};
+use crate::disk::Disk;
 use crate::error::{ChangeError, failed};
 use crate::journal::Journal;
 use crate::marks::is_mark;
 use crate::object::{Object, ObjectKind};
 use crate::operation::{Action, Direction, Operation};
-use crate::step::step;
 use crate::store::CommitFolder;
 use crate::verify::{Match, verify};
 
@@ -35,8 +35,8 @@ pub(crate) fn stage_commit(
     operations: &[Operation],
 ) -> Result<(), ChangeError> {
     let stage = CopyStage::make(commit, &sides.root.top)?;
-    let kept = fresh(&commit.folder, BEFORE)?;
-    let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&kept));
+    let kept = fresh(commit.disk, &commit.folder, BEFORE)?;
+    let (mut new, mut old) = (Copier::new(commit.disk, &stage.new), Copier::new(commit.disk, &kept));
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
         if let Some((folder, name)) = sides.private.place(operation, number)? {
             new.copy(&operation.path, (folder, &name), &operation.copy_name(number))?;
@@ -62,11 +62,11 @@ pub(crate) fn stage_turn(
     let source = if direction == Direction::Forward { AFTER } else { BEFORE };
     let private =
         Private { new: TopFolder::new(kept(source)?), old: TopFolder::new(kept(source)?), is_copied: true };
-    let mut sides = Sides { root: TopFolder::new(open()?), private };
+    let mut sides = Sides { root: TopFolder::new(open()?), private, disk: commit.disk };
     let same = (Match::Version, Match::Copy);
     verify(&mut sides, &journal.rows, &journal.operations, direction, same)?;
     let stage = CopyStage::make(commit, root)?;
-    let (mut new, mut old) = (Copier::new(&stage.new), Copier::new(&stage.old));
+    let (mut new, mut old) = (Copier::new(commit.disk, &stage.new), Copier::new(commit.disk, &stage.old));
     for (number, operation) in
         journal.operations.iter().enumerate().filter(|(_, operation)| !operation.stays())
     {
@@ -88,25 +88,25 @@ fn keep_after(
     operations: &[Operation],
 ) -> Result<(), ChangeError> {
     let temporary = b"after.tmp";
-    let folder = fresh(&commit.folder, temporary)?;
-    let mut copier = Copier::new(&folder);
+    let folder = fresh(commit.disk, &commit.folder, temporary)?;
+    let mut copier = Copier::new(commit.disk, &folder);
     for (number, operation) in operations.iter().enumerate().filter(|(_, operation)| !operation.stays()) {
         if let Some(parent) = root.parent(&operation.path)? {
             let place = (parent, beneath::split(&operation.path).1);
             copier.copy(&operation.path, place, &operation.copy_name(number))?;
         }
     }
-    beneath::rename_over(&commit.folder, temporary, AFTER).map_err(failed("rename", AFTER))
+    commit.disk.rename_over(&commit.folder, temporary, AFTER).map_err(failed("rename", AFTER))
 }
 
 fn sync(commit: &CommitFolder, root: &OwnedFd) -> Result<(), ChangeError> {
-    beneath::sync_all(&commit.folder).map_err(failed("sync", b"commits"))?;
-    beneath::sync_all(root).map_err(failed("sync", b"."))
+    commit.disk.sync_all(&commit.folder).map_err(failed("sync", b"commits"))?;
+    commit.disk.sync_all(root).map_err(failed("sync", b"."))
 }
 
 /// Makes an empty folder, and removes what is left of an earlier one.
-pub(crate) fn fresh(parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, ChangeError> {
-    let made = beneath::remove_tree(parent, name).and_then(|()| beneath::make_folder(parent, name));
+pub(crate) fn fresh(disk: Disk, parent: &OwnedFd, name: &[u8]) -> Result<OwnedFd, ChangeError> {
+    let made = disk.remove_tree(parent, name).and_then(|()| disk.make_folder(parent, name));
     made.map_err(failed("make", name))
 }
 
@@ -119,8 +119,8 @@ struct CopyStage {
 impl CopyStage {
     fn make(commit: &CommitFolder, root: &OwnedFd) -> Result<Self, ChangeError> {
         commit.note_stage(root_id(root)?)?;
-        let stage = fresh(root, &commit.stage_name())?;
-        Ok(Self { new: fresh(&stage, b"new")?, old: fresh(&stage, b"old")? })
+        let stage = fresh(commit.disk, root, &commit.stage_name())?;
+        Ok(Self { new: fresh(commit.disk, &stage, b"new")?, old: fresh(commit.disk, &stage, b"old")? })
     }
 
     /// Puts the copies into the rows, in place of the objects that they are copies of.
@@ -154,6 +154,7 @@ impl CopyStage {
 
 /// Copies trees into a folder, where each gets the number of its operation as its name.
 pub(crate) struct Copier<'a> {
+    disk: Disk,
     target: &'a OwnedFd,
     /// Where the first name of each file with several names was copied to.
     links: HashMap<u64, Vec<u8>>,
@@ -163,17 +164,17 @@ pub(crate) struct Copier<'a> {
 }
 
 impl<'a> Copier<'a> {
-    fn new(target: &'a OwnedFd) -> Self {
-        Self { target, links: HashMap::new(), buffer: vec![0; 128 * 1024], is_synced: false }
+    fn new(disk: Disk, target: &'a OwnedFd) -> Self {
+        Self { disk, target, links: HashMap::new(), buffer: vec![0; 128 * 1024], is_synced: false }
     }
 
     /// Writes each copy to the disk at once. For a few files, that is faster than syncing the whole file system.
-    pub(crate) fn synced(target: &'a OwnedFd) -> Self {
-        Self { is_synced: true, ..Self::new(target) }
+    pub(crate) fn synced(disk: Disk, target: &'a OwnedFd) -> Self {
+        Self { is_synced: true, ..Self::new(disk, target) }
     }
 
     fn sync(&self, object: impl AsFd) -> Result<(), Errno> {
-        if self.is_synced { beneath::sync(object) } else { Ok(()) }
+        if self.is_synced { self.disk.sync(object) } else { Ok(()) }
     }
 
     /// Copies everything at one place. Does nothing if nothing is there.
@@ -191,7 +192,7 @@ impl<'a> Copier<'a> {
         match &object.kind {
             ObjectKind::Folder => self.copy_folder(from, to, whole, &stat),
             ObjectKind::File if object.links > 1 && self.links.contains_key(&object.inode) => {
-                step()?;
+                self.disk.begin_change()?;
                 let first = self.links.get(&object.inode).cloned().unwrap_or_default();
                 rustix::fs::linkat(self.target, first, to.0, to.1, AtFlags::empty())
             }
@@ -200,17 +201,17 @@ impl<'a> Copier<'a> {
                 self.copy_file(from, to, &stat)
             }
             ObjectKind::Link(_) => {
-                step()?;
+                self.disk.begin_change()?;
                 let target = rustix::fs::readlinkat(from.0, from.1, Vec::new())?;
                 rustix::fs::symlinkat(target, to.0, to.1)?;
-                keep_owner(to, &stat)
+                keep_owner(self.disk, to, &stat)
             }
             ObjectKind::Pipe | ObjectKind::Socket => {
-                step()?;
+                self.disk.begin_change()?;
                 let mode = Mode::from_raw_mode(stat.st_mode);
                 rustix::fs::mknodat(to.0, to.1, FileType::from_raw_mode(stat.st_mode), mode, 0)?;
-                keep_owner(to, &stat)?;
-                beneath::set_mode(beneath::open_any(to.0, to.1)?, object.mode)
+                keep_owner(self.disk, to, &stat)?;
+                self.disk.set_mode(beneath::open_any(to.0, to.1)?, object.mode)
             }
             ObjectKind::Device => Err(Errno::OPNOTSUPP),
         }
@@ -218,19 +219,19 @@ impl<'a> Copier<'a> {
 
     fn copy_folder(&mut self, from: Spot<'_>, to: Spot<'_>, whole: &[u8], stat: &Stat) -> Result<(), Errno> {
         let source = beneath::open_folder(from.0, from.1)?;
-        let target = beneath::make_folder(to.0, to.1)?;
+        let target = self.disk.make_folder(to.0, to.1)?;
         for name in beneath::names(source.as_fd())? {
             let whole = [whole, b"/", &name].concat();
             self.copy_tree((&source, &name), (&target, &name), &whole)?;
         }
-        copy_attributes(source.as_fd(), target.as_fd())?;
-        finish(to, target.as_fd(), stat)?;
+        copy_attributes(self.disk, source.as_fd(), target.as_fd())?;
+        finish(self.disk, to, target.as_fd(), stat)?;
         self.sync(&target)
     }
 
     fn copy_file(&mut self, from: Spot<'_>, to: Spot<'_>, stat: &Stat) -> Result<(), Errno> {
         let source = beneath::open_file(from.0, from.1)?;
-        let target = beneath::make_file(to.0, to.1)?;
+        let target = self.disk.make_file(to.0, to.1)?;
         let mut length = 0_u64;
         loop {
             let read = match rustix::io::read(&source, &mut self.buffer) {
@@ -244,41 +245,41 @@ impl<'a> Copier<'a> {
             if bytes.iter().all(|byte| *byte == 0) {
                 rustix::fs::seek(&target, SeekFrom::Start(length))?;
             } else {
-                beneath::write(&target, bytes)?;
+                self.disk.write(&target, bytes)?;
             }
         }
-        step()?;
+        self.disk.begin_change()?;
         rustix::fs::ftruncate(&target, length)?;
-        copy_attributes(source.as_fd(), target.as_fd())?;
-        finish(to, target.as_fd(), stat)?;
+        copy_attributes(self.disk, source.as_fd(), target.as_fd())?;
+        finish(self.disk, to, target.as_fd(), stat)?;
         self.sync(&target)
     }
 }
 
-fn copy_attributes(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<(), Errno> {
+fn copy_attributes(disk: Disk, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<(), Errno> {
     for name in beneath::attribute_names(from)?.iter().filter(|name| !is_mark(name)) {
         let value = beneath::attribute(from, name)?;
         if beneath::attribute(to, name).ok().as_deref() != Some(&value) {
-            beneath::set_attribute(to, name, &value)?;
+            disk.set_attribute(to, name, &value)?;
         }
     }
     Ok(())
 }
 
-fn keep_owner(to: Spot<'_>, stat: &Stat) -> Result<(), Errno> {
+fn keep_owner(disk: Disk, to: Spot<'_>, stat: &Stat) -> Result<(), Errno> {
     let made = beneath::stat(to.0, to.1)?.ok_or(Errno::NOENT)?;
     if (made.st_uid, made.st_gid) == (stat.st_uid, stat.st_gid) {
         return Ok(());
     }
     let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-    step()?;
+    disk.begin_change()?;
     rustix::fs::chownat(to.0, to.1, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Gives a copy the owner, permissions and time of the original, in this order: a new owner removes setuid.
-fn finish(to: Spot<'_>, target: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
-    keep_owner(to, stat)?;
+fn finish(disk: Disk, to: Spot<'_>, target: BorrowedFd<'_>, stat: &Stat) -> Result<(), Errno> {
+    keep_owner(disk, to, stat)?;
     let original = Object::new(stat);
-    beneath::set_mode(target, original.mode)?;
-    beneath::set_modified(target, original.modified)
+    disk.set_mode(target, original.mode)?;
+    disk.set_modified(target, original.modified)
 }

@@ -58,7 +58,7 @@ impl CommitSummary {
 
     pub(crate) fn write(&self, commit: &CommitFolder) -> Result<(), ChangeError> {
         let text = serde_json::to_vec(self)?;
-        beneath::write_whole(&commit.folder, SUMMARY, &text).map_err(failed("write", SUMMARY))
+        commit.disk.write_whole(&commit.folder, SUMMARY, &text).map_err(failed("write", SUMMARY))
     }
 
     pub(crate) fn read(commit: &CommitFolder) -> Result<Self, ChangeError> {
@@ -188,7 +188,7 @@ impl ChangeStore {
     /// Fails if the mark cannot be made.
     pub fn mark_logged(&self, id: &str) -> Result<(), ChangeError> {
         let commit = self.open_commit(id)?;
-        beneath::write_whole(&commit.folder, LOGGED, b"").map_err(failed("write", LOGGED))
+        commit.disk.write_whole(&commit.folder, LOGGED, b"").map_err(failed("write", LOGGED))
     }
 
     /// Returns the finished commits that are older than `age` and not marked as logged: their process was killed.

@@ -12,6 +12,7 @@ use crate::beneath;
 use crate::change::{Change, RootId};
 use crate::error::{ChangeError, failed};
 use crate::operation::{Direction, Operation};
+use crate::store::CommitFolder;
 
 /// How far a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,11 +93,11 @@ impl CommitState {
     }
 
     /// Changes the state in one step.
-    pub(crate) fn become_state(self, folder: &OwnedFd, next: Option<Self>) -> Result<(), ChangeError> {
+    pub(crate) fn become_state(self, commit: &CommitFolder, next: Option<Self>) -> Result<(), ChangeError> {
         let name = self.as_str().as_bytes();
         let renamed = match next {
-            Some(next) => beneath::rename_over(folder, name, next.as_str().as_bytes()),
-            None => beneath::remove(folder, name, AtFlags::empty()),
+            Some(next) => commit.disk.rename_over(&commit.folder, name, next.as_str().as_bytes()),
+            None => commit.disk.remove(&commit.folder, name, AtFlags::empty()),
         };
         renamed.map_err(failed("rename the journal", name))
     }
@@ -121,22 +122,23 @@ impl Journal {
     }
 
     /// Writes the journal under its temporary name.
-    pub(crate) fn write(&self, folder: &OwnedFd) -> Result<(), ChangeError> {
+    pub(crate) fn write(&self, commit: &CommitFolder) -> Result<(), ChangeError> {
         let fault = || failed("write", NEW);
         let bytes = serde_json::to_vec(self)?;
+        let CommitFolder { folder, disk, .. } = commit;
         let written = || {
-            beneath::remove(folder, NEW, AtFlags::empty())?;
-            let file = beneath::make_file(folder, NEW)?;
-            beneath::write(&file, &bytes)?;
-            beneath::sync(&file)
+            disk.remove(folder, NEW, AtFlags::empty())?;
+            let file = disk.make_file(folder, NEW)?;
+            disk.write(&file, &bytes)?;
+            disk.sync(&file)
         };
         written().map_err(|error: Errno| fault()(error))
     }
 
     /// Puts the written journal in the place of the journal of this state, which may not exist.
-    pub(crate) fn replace(folder: &OwnedFd, state: CommitState) -> Result<(), ChangeError> {
+    pub(crate) fn replace(commit: &CommitFolder, state: CommitState) -> Result<(), ChangeError> {
         let name = state.as_str().as_bytes();
-        beneath::rename_over(folder, NEW, name).map_err(failed("rename the journal", name))
+        commit.disk.rename_over(&commit.folder, NEW, name).map_err(failed("rename the journal", name))
     }
 }
 

@@ -175,7 +175,7 @@ impl ChangeStore {
     }
 
     fn sync_names(&self) -> Result<(), ChangeError> {
-        beneath::sync(&*self.commits).map_err(failed("sync", b"commits"))
+        self.disk.sync(&*self.commits).map_err(failed("sync", b"commits"))
     }
 }
 
@@ -221,7 +221,7 @@ fn read(commit: &CommitFolder) -> Result<Option<KeptEdit>, ChangeError> {
 }
 
 fn remove(commit: &CommitFolder) -> Result<(), ChangeError> {
-    beneath::remove(&commit.folder, KEPT, AtFlags::empty()).map_err(failed("remove", KEPT))
+    commit.disk.remove(&commit.folder, KEPT, AtFlags::empty()).map_err(failed("remove", KEPT))
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -275,8 +275,8 @@ fn copy_all(
     paths: Vec<Vec<u8>>,
     options: &EditOptions,
 ) -> Result<(), ChangeError> {
-    let copies = fresh(&commit.folder, BEFORE)?;
-    let mut copier = Copier::synced(&copies);
+    let copies = fresh(commit.disk, &commit.folder, BEFORE)?;
+    let mut copier = Copier::synced(commit.disk, &copies);
     let mut top = TopFolder::new(beneath::open_folder(root, b"").map_err(failed("open", b"."))?);
     let mut walk = Walk::new(options.limits);
     for (number, path) in paths.iter().enumerate() {
@@ -313,9 +313,12 @@ fn copy_all(
     let expires = made.saturating_add(options.lasts.as_secs());
     let paths = paths.into_iter().map(|path| KeptPath { path }).collect();
     let kept = KeptEdit { root: root_id(root)?, note: options.note.clone(), made, expires, paths };
-    beneath::sync(&copies).map_err(failed("sync", BEFORE))?;
-    beneath::write_whole(&commit.folder, KEPT, &serde_json::to_vec(&kept)?).map_err(failed("write", KEPT))?;
-    beneath::sync(&commit.folder).map_err(failed("sync", KEPT))
+    commit.disk.sync(&copies).map_err(failed("sync", BEFORE))?;
+    commit
+        .disk
+        .write_whole(&commit.folder, KEPT, &serde_json::to_vec(&kept)?)
+        .map_err(failed("write", KEPT))?;
+    commit.disk.sync(&commit.folder).map_err(failed("sync", KEPT))
 }
 
 /// Records what has changed since the copies were made, or drops them.
@@ -365,9 +368,9 @@ pub(crate) fn settle(
     let summary = CommitSummary::new(&commit.id, &changes, &options);
     summary.write(commit)?;
     let journal = Journal { root: changes.root, is_copied: true, rows: changes.rows, operations };
-    journal.write(&commit.folder)?;
-    Journal::replace(&commit.folder, CommitState::Done)?;
+    journal.write(commit)?;
+    Journal::replace(commit, CommitState::Done)?;
     remove(commit)?;
-    beneath::sync(&commit.folder).map_err(failed("sync", KEPT))?;
+    commit.disk.sync(&commit.folder).map_err(failed("sync", KEPT))?;
     Ok(Some(summary))
 }

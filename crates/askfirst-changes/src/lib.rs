@@ -15,6 +15,7 @@ mod change;
 mod collect;
 mod commit;
 mod copied;
+mod disk;
 mod error;
 mod history;
 mod journal;
@@ -24,7 +25,6 @@ mod object;
 mod operation;
 mod planned;
 mod recover;
-mod step;
 mod store;
 #[cfg(test)]
 mod tests;

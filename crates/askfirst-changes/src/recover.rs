@@ -41,7 +41,7 @@ impl ChangeStore {
         for name in self.names()? {
             if name.starts_with(DROPPED) {
                 // A folder that cannot be removed now is tried again at the next start.
-                let _ = crate::beneath::remove_tree(&self.commits, name.as_bytes());
+                let _ = self.disk.remove_tree(&self.commits, name.as_bytes());
                 continue;
             }
             let recovered = match self.open_commit(&name) {

@@ -11,6 +11,7 @@ use crate::apply::{Private, Sides, TopFolder};
 use crate::beneath;
 use crate::change::RootId;
 use crate::collect::root_id;
+use crate::disk::Disk;
 use crate::error::{ChangeError, failed};
 use crate::journal::{CommitState, Journal};
 
@@ -28,6 +29,7 @@ const TRIES: usize = 100;
 pub struct ChangeStore {
     pub(crate) commits: Arc<OwnedFd>,
     locks: Arc<OwnedFd>,
+    pub(crate) disk: Disk,
 }
 
 /// A lock that is released when it is dropped, or when the process ends.
@@ -47,12 +49,17 @@ impl ChangeStore {
     ///
     /// Fails if the folder cannot be changed.
     pub fn open(folder: impl AsFd) -> Result<Self, ChangeError> {
+        Self::on_disk(Disk::REAL, folder)
+    }
+
+    /// Opens the state folder on a disk.
+    pub(crate) fn on_disk(disk: Disk, folder: impl AsFd) -> Result<Self, ChangeError> {
         let fault = || failed("open", b"the state folder");
         let folder = beneath::open_folder(folder, b"").map_err(fault())?;
         rustix::fs::fchmod(&folder, Mode::from_raw_mode(0o700)).map_err(fault())?;
-        let commits = beneath::make_or_open_folder(&folder, b"commits").map_err(fault())?;
-        let locks = beneath::make_or_open_folder(&folder, b"locks").map_err(fault())?;
-        Ok(Self { commits: Arc::new(commits), locks: Arc::new(locks) })
+        let commits = disk.make_or_open_folder(&folder, b"commits").map_err(fault())?;
+        let locks = disk.make_or_open_folder(&folder, b"locks").map_err(fault())?;
+        Ok(Self { commits: Arc::new(commits), locks: Arc::new(locks), disk })
     }
 
     /// Makes the folder of a new commit, for a view of `root` to begin with.
@@ -66,7 +73,7 @@ impl ChangeStore {
         let mut tried = 0;
         loop {
             let id = format!("{number:012x}");
-            let made = beneath::make_folder(&self.commits, id.as_bytes());
+            let made = self.disk.make_folder(&self.commits, id.as_bytes());
             // A recovery in another process may drop the folder before it is locked.
             let is_gone = || beneath::stat(&self.commits, id.as_bytes()).is_ok_and(|found| found.is_none());
             match made {
@@ -134,7 +141,7 @@ impl ChangeStore {
         }
         // Another process may have dropped it before it was locked.
         match beneath::stat(&self.commits, id.as_bytes()).map_err(failed("inspect", id.as_bytes()))? {
-            Some(_) => Ok(CommitFolder { id: id.to_owned(), folder }),
+            Some(_) => Ok(CommitFolder { id: id.to_owned(), folder, disk: self.disk }),
             None => Err(ChangeError::UnknownCommit(id.to_owned())),
         }
     }
@@ -148,8 +155,10 @@ impl ChangeStore {
     /// Removes a commit folder and everything in it.
     pub(crate) fn drop_commit(&self, commit: &CommitFolder) -> Result<(), ChangeError> {
         let (name, gone) = (commit.id.as_bytes(), format!("{DROPPED}{}", commit.id).into_bytes());
-        let removed = beneath::rename_over(&self.commits, name, &gone)
-            .and_then(|()| beneath::remove_tree(&self.commits, &gone));
+        let removed = self
+            .disk
+            .rename_over(&self.commits, name, &gone)
+            .and_then(|()| self.disk.remove_tree(&self.commits, &gone));
         removed.map_err(failed("remove", name))
     }
 }
@@ -174,6 +183,7 @@ fn retry(mut call: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
 pub(crate) struct CommitFolder {
     pub(crate) id: String,
     pub(crate) folder: OwnedFd,
+    pub(crate) disk: Disk,
 }
 
 impl CommitFolder {
@@ -189,7 +199,7 @@ impl CommitFolder {
 
     /// Opens a folder within the commit folder.
     pub(crate) fn inner(&self, name: &str) -> Result<OwnedFd, ChangeError> {
-        beneath::make_or_open_folder(&self.folder, name.as_bytes()).map_err(failed("open", name.as_bytes()))
+        self.disk.make_or_open_folder(&self.folder, name.as_bytes()).map_err(failed("open", name.as_bytes()))
     }
 
     /// Returns the root beneath which copies may be left.
@@ -204,7 +214,7 @@ impl CommitFolder {
     /// Notes that copies may be beneath the root, before there are any.
     pub(crate) fn note_stage(&self, root: RootId) -> Result<(), ChangeError> {
         let text = serde_json::to_vec(&root)?;
-        beneath::write_whole(&self.folder, STAGED, &text).map_err(failed("write", STAGED))
+        self.disk.write_whole(&self.folder, STAGED, &text).map_err(failed("write", STAGED))
     }
 
     /// Removes the copies beneath the root.
@@ -213,8 +223,8 @@ impl CommitFolder {
             return Ok(());
         }
         let name = self.stage_name();
-        let removed = beneath::remove_tree(root, &name);
-        let removed = removed.and_then(|()| beneath::remove(&self.folder, STAGED, AtFlags::empty()));
+        let removed = self.disk.remove_tree(root, &name);
+        let removed = removed.and_then(|()| self.disk.remove(&self.folder, STAGED, AtFlags::empty()));
         removed.map_err(failed("remove", &name))
     }
 
@@ -229,15 +239,15 @@ impl CommitFolder {
         let private = if journal.is_copied {
             let name = self.stage_name();
             let fault = || failed("open", &name);
-            let stage = beneath::make_or_open_folder(root, &name).map_err(fault())?;
-            let new = beneath::make_or_open_folder(&stage, b"new").map_err(fault())?;
-            let old = beneath::make_or_open_folder(&stage, b"old").map_err(fault())?;
+            let stage = self.disk.make_or_open_folder(root, &name).map_err(fault())?;
+            let new = self.disk.make_or_open_folder(&stage, b"new").map_err(fault())?;
+            let old = self.disk.make_or_open_folder(&stage, b"old").map_err(fault())?;
             Private { new: TopFolder::new(new), old: TopFolder::new(old), is_copied: true }
         } else {
             let (new, old) = (self.inner("upper")?, self.inner("old")?);
             Private { new: TopFolder::new(new), old: TopFolder::new(old), is_copied: false }
         };
-        Ok(Sides { root: TopFolder::new(top), private })
+        Ok(Sides { root: TopFolder::new(top), private, disk: self.disk })
     }
 }
 
@@ -265,12 +275,12 @@ impl PendingCommit {
     ) -> Result<Self, ChangeError> {
         let fault = || failed("make", b"a commit");
         rustix::fs::flock(&folder, FlockOperation::LockExclusive).map_err(fault())?;
-        let commit = CommitFolder { id, folder };
+        let commit = CommitFolder { id, folder, disk: store.disk };
         let upper = commit.inner("upper")?;
         let work = commit.inner("work")?;
         // The top of a view has the permissions of the upper layer, not of the root.
         let mode = rustix::fs::fstat(root).map_err(fault())?.st_mode & 0o7777;
-        beneath::set_mode(&upper, mode).map_err(fault())?;
+        store.disk.set_mode(&upper, mode).map_err(fault())?;
         Ok(Self { store: store.clone(), commit, upper, work })
     }
 

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 
+use crate::disk::Disk;
 use crate::{
     ChangeError, ChangeStore, CollectLimits, CommitOptions, Durability, PendingCommit, RootId, SpecialFiles,
     collect,
@@ -81,7 +82,7 @@ impl Scene {
     }
 
     pub(super) fn store(&self) -> Result<ChangeStore, ChangeError> {
-        ChangeStore::open(open(&self.0.join("state")))
+        ChangeStore::on_disk(Disk::new(super::fault::step), open(&self.0.join("state")))
     }
 
     pub(super) fn upper(&self, pending: &PendingCommit, layer: Layer) -> PathBuf {
