@@ -206,10 +206,10 @@ fn file_with_privileges_is_not_moved() {
         assert!(text.contains(why), "{name}: {text}");
         assert!(project.path(name).exists());
     };
-    blocked("tool", "it runs as its owner or group");
+    blocked("tool", "rights of its owner or group");
     let given = Command::new("setcap").arg("cap_net_raw+ep").arg(project.path("capable")).status();
     if given.is_ok_and(|status| status.success()) {
-        blocked("capable", "it gives privileges to everyone who starts it");
+        blocked("capable", "it gives privileges");
     }
     project.assert_free("delete_file", json!({"path": "w:tool"}));
     project.assert_asks("write_file", write("tool"), "it is a program");
