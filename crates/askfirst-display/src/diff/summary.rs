@@ -136,6 +136,8 @@ impl Tally {
             (false, false) => {}
             (true, true) => say("no newline at end of file, before and after".to_owned()),
             (true, false) => say("the missing newline at end of file is added".to_owned()),
+            // The file may be new.
+            (false, true) if self.removed == 0 => say("no newline at end of file".to_owned()),
             (false, true) => say("the newline at end of file is removed".to_owned()),
         }
         match (&self.old_mode, &self.new_mode) {

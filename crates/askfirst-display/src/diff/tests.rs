@@ -76,6 +76,10 @@ fn diff_summary_names_changes_that_color_cannot_show() {
         "1 line changed; the newline at end of file is removed"
     );
     assert_eq!(
+        words("@@ -0,0 +1 @@\n+b\n\\ No newline at end of file\n"),
+        "1 line added; no newline at end of file"
+    );
+    assert_eq!(
         words("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n"),
         "0 lines changed; file mode changes from 100644 (regular file) to 100755 (executable)"
     );
