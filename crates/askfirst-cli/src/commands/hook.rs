@@ -15,7 +15,7 @@ use crate::commands::init;
 use crate::exit::Exit;
 use crate::print::{err, out};
 use crate::session::read_config;
-use change::Change;
+use change::ConfigChange;
 use inspect::Inspection;
 use places::ConfigPlace;
 
@@ -48,7 +48,7 @@ pub fn install(common: &Common, place: HookPlace, confirmation: Confirmation) ->
     let (agent, scope) = (place.agent, Scope::of(place));
     let (config, hook) = (read_config(common)?, places::hook_command()?);
     let place = ConfigPlace::find(agent, scope)?;
-    let change = Change::read(&place, |text| settings::install(agent, text, &hook).map(Some))?;
+    let change = ConfigChange::read(&place, |text| settings::install(agent, text, &hook).map(Some))?;
     let title = agent.facts().title;
     if change.is_empty() {
         out(&format!("already installed for {title}: {}", change.file.path.display()));
@@ -85,7 +85,7 @@ fn trust_in_codex(
     }
     let trusted = inspect::codex_hooks(scope, hook)?;
     let change =
-        Change::read(&ConfigPlace::codex_config()?, |text| settings::trust(text, &trusted).map(Some))?;
+        ConfigChange::read(&ConfigPlace::codex_config()?, |text| settings::trust(text, &trusted).map(Some))?;
     if change.is_empty() {
         return Ok(());
     }
@@ -146,10 +146,12 @@ pub fn uninstall(common: &Common, place: HookPlace, confirmation: Confirmation) 
     let mut changes = Vec::new();
     if agent == Agent::Codex {
         let trusted = inspect::codex_hooks(scope, &hook)?;
-        changes.push(Change::back(&ConfigPlace::codex_config()?, |text| settings::distrust(text, &trusted))?);
+        changes.push(ConfigChange::back(&ConfigPlace::codex_config()?, |text| {
+            settings::distrust(text, &trusted)
+        })?);
     }
     let place = ConfigPlace::find(agent, scope)?;
-    changes.push(Change::back(&place, |text| settings::uninstall(agent, text, &hook))?);
+    changes.push(ConfigChange::back(&place, |text| settings::uninstall(agent, text, &hook))?);
     changes.retain(|change| !change.is_empty());
     if changes.is_empty() {
         out(&format!("not installed for {title}: nothing to remove"));

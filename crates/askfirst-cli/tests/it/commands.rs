@@ -48,13 +48,10 @@ impl Place {
 
     /// Hides the user's own config and state from a command.
     pub(crate) fn alone(&self, command: &mut Command) {
-        command
+        crate::hook::outside_of_agents(command)
             .env("HOME", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_CONFIG_HOME", self.path().join("config"));
-        for name in crate::hook::AGENT_VARIABLES {
-            command.env_remove(name);
-        }
     }
 
     /// Builds a command that runs as on a machine without namespaces, and without a terminal.

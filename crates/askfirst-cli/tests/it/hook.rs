@@ -16,7 +16,7 @@ mod faults;
 mod plugin;
 
 /// Variables that an agent sets in its shell, or that move its config.
-pub(crate) const AGENT_VARIABLES: [&str; 11] = [
+const AGENT_VARIABLES: [&str; 11] = [
     "CLAUDECODE",
     "CODEX_SANDBOX",
     "CODEX_THREAD_ID",
@@ -29,6 +29,11 @@ pub(crate) const AGENT_VARIABLES: [&str; 11] = [
     "CODEX_HOME",
     "COPILOT_HOME",
 ];
+
+/// Makes a command independent of the agent whose shell runs the tests.
+pub(crate) fn outside_of_agents(command: &mut Command) -> &mut Command {
+    AGENT_VARIABLES.iter().fold(command, |command, name| command.env_remove(name))
+}
 
 /// Each agent, and the file in the home folder that gets its hook.
 const AGENTS: [(&str, &str); 7] = [

@@ -16,13 +16,13 @@ use crate::print::out;
 
 /// A new text for a config file.
 #[derive(Debug)]
-pub struct Change {
+pub struct ConfigChange {
     pub file: ConfigFile,
     /// The new text, or `None` if the file goes away.
     new: Option<String>,
 }
 
-impl Change {
+impl ConfigChange {
     /// Reads a file and edits its text.
     pub fn read(
         place: &ConfigPlace,
