@@ -325,17 +325,6 @@ fn hostile_text_is_printed_escaped() {
     }
 }
 
-#[test]
-fn explain_reports_a_tool_that_is_not_offered() {
-    let place = Place::new(CONFIG);
-    let (_, printed, _) = place.run(&["explain", "mcp__other__tool", "--config", "c.yaml"]);
-    assert!(printed.contains("this config offers no tool of that name"), "{printed}");
-    for name in ["hello", "shell"] {
-        let (_, printed, _) = place.run(&["explain", name, "--config", "c.yaml"]);
-        assert!(!printed.contains("no tool of that name"), "{printed}");
-    }
-}
-
 /// A third-party parser panics on this text, and its panic message would contain the text.
 #[test]
 fn command_that_the_parser_fails_on_is_printed_escaped() {

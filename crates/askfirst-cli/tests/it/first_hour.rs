@@ -217,3 +217,14 @@ fn tool_of_another_program_is_judged_by_call_as_by_decide() {
         assert!(explained.contains(line["verdict"].as_str().unwrap()), "{explained}");
     }
 }
+
+#[test]
+fn explain_reports_a_tool_that_is_not_offered() {
+    let place = Place::new(SHELL);
+    let (_, printed, _) = place.run(&["explain", "mcp__other__tool", "--config", "c.yaml"]);
+    assert!(printed.contains("this config offers no tool of that name"), "{printed}");
+    for name in ["hello", "shell"] {
+        let (_, printed, _) = place.run(&["explain", name, "--config", "c.yaml"]);
+        assert!(!printed.contains("no tool of that name"), "{printed}");
+    }
+}
