@@ -93,9 +93,9 @@ def direct(project: Path, command: str) -> None:
 
 
 def bubblewrap(project: Path, command: str) -> None:
-    walls = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
-    walls += ["--tmpfs", "/tmp", "--bind", str(project), str(project), "--chdir", str(project)]
-    subprocess.run([*walls, "bash", "--noprofile", "--norc", "-c", command], check=True)
+    limits = ["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
+    limits += ["--tmpfs", "/tmp", "--bind", str(project), str(project), "--chdir", str(project)]
+    subprocess.run([*limits, "bash", "--noprofile", "--norc", "-c", command], check=True)
 
 
 def timed(times: int, run: Callable[[], None]) -> float:
