@@ -20,6 +20,9 @@ use crate::rehearsals::{Rehearsals, is_product, keep_limits};
 use crate::repositories::{Repositories, is_derived};
 use crate::views::CollectedView;
 
+/// The reason to show a path that git ignores.
+const IGNORED: &str = "git ignores it, so git does not show the change";
+
 /// Returns the effects of changes in some roots.
 pub(crate) fn of(
     roots: &[ChangedRoot<'_>],
@@ -42,6 +45,21 @@ pub(crate) fn of(
     let parts: Vec<[u8; 32]> = roots.iter().map(|view| *view.changes.digest().as_bytes()).collect();
     let digest = Digest::of_parts(parts.iter().map(|part| &part[..]));
     Effects { digest, changes, facts }
+}
+
+/// Returns the new folder that holds all changes, if git ignores it and nothing else is to say about any of them.
+pub(crate) fn new_product(views: &[CollectedView], changes: &[ChangedPath]) -> Option<PathBuf> {
+    let is_ignored = |changed: &ChangedPath| match &changed.level {
+        PathLevel::Shown(why) => **why == *IGNORED,
+        PathLevel::Ordinary | PathLevel::Never(_) => false,
+    };
+    let mut changed = views.iter().filter(|view| !view.changes.is_empty());
+    let (Some(view), None) = (changed.next(), changed.next()) else { return None };
+    // The folder itself comes before its content.
+    let folder = view.changes.changes().min_by_key(|change| change.path().components().count())?;
+    let is_new = folder.before.is_none() && folder.after.as_ref().is_some_and(Object::is_folder);
+    let is_inside = view.changes.changes().all(|change| change.path().starts_with(folder.path()));
+    (is_new && is_inside && changes.iter().all(is_ignored)).then(|| view.path.join(folder.path()))
 }
 
 /// A file of the real folder, and its new version if it changes.
@@ -145,7 +163,7 @@ impl PathClassifier<'_, '_> {
             return shown(why);
         }
         if !is_product && self.ignored.ignores(change.path(), is_folder) {
-            return shown("git ignores it, so git does not show the change".to_owned());
+            return shown(IGNORED.to_owned());
         }
         match &change.after {
             Some(after) => self.level_of_content(change, after, real).map_or(PathLevel::Ordinary, shown),

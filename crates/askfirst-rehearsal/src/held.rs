@@ -9,7 +9,7 @@ use askfirst::{ApprovalPresentation, Effects, EffectsPolicy, RecordedCommitPermi
 use askfirst_changes::ChangeStore;
 use askfirst_files::{RootView, Roots};
 
-use crate::effects::label;
+use crate::effects::{label, new_product};
 use crate::question;
 use crate::rehearsals::{CommitNote, Rehearsals, asks_about_removals, is_real_folder};
 use crate::views::{self, CollectedView};
@@ -23,6 +23,9 @@ pub(crate) struct HeldRun {
     roots: Arc<Roots>,
     products: Vec<PathBuf>,
     store: ChangeStore,
+    /// The new folder that holds all changes and looks like build output. A commit approves it for the session.
+    new_product: Option<PathBuf>,
+    approved_products: Arc<Mutex<Vec<PathBuf>>>,
     views: Mutex<Option<Vec<CollectedView>>>,
 }
 
@@ -34,14 +37,17 @@ impl HeldRun {
         note: String,
         undo_obstacle: Option<Arc<str>>,
     ) -> Self {
+        let new_product = new_product(&views, &effects.changes);
         Self {
             effects,
             note,
             asks_about_removals: asks_about_removals(&rehearsals.config),
             undo_obstacle,
             roots: Arc::clone(&rehearsals.roots),
-            products: rehearsals.products().collect(),
+            products: rehearsals.products(),
             store: rehearsals.store.clone(),
+            new_product,
+            approved_products: Arc::clone(&rehearsals.approved_products),
             views: Mutex::new(Some(views)),
         }
     }
@@ -73,6 +79,7 @@ impl HeldChanges for HeldRun {
             views.as_deref().unwrap_or_default(),
             &RootView::new(&self.roots),
             &self.products,
+            self.new_product.as_deref(),
         )
     }
 
@@ -84,10 +91,13 @@ impl HeldChanges for HeldRun {
         if digest != self.effects.digest {
             return Err(CommitFailed::Failed("the permit is for other changes".to_owned()));
         }
-        views::commit(views, digest, |root| {
+        let commits = views::commit(views, digest, |root| {
             CommitNote { decision: decision.clone(), root: root.to_owned(), command: self.note.clone() }
                 .to_string()
-        })
+        })?;
+        let mut approved = self.approved_products.lock().unwrap_or_else(PoisonError::into_inner);
+        approved.extend(self.new_product.clone());
+        Ok(commits)
     }
 
     fn mark_logged(&self, commits: &[CommitRecord]) {

@@ -25,6 +25,7 @@ pub(crate) fn present(
     views: &[CollectedView],
     ground: &RootView<'_>,
     products: &[PathBuf],
+    new_product: Option<&Path>,
 ) -> ApprovalPresentation {
     let changes: HashMap<String, (&CollectedView, &Change)> = views
         .iter()
@@ -34,6 +35,13 @@ pub(crate) fn present(
     let mut rows: Vec<&ChangedPath> = effects.changes.iter().collect();
     rows.sort_by_key(|changed| (changed.level == PathLevel::Ordinary, changed.change, &changed.path));
     let (mut list, mut diffs) = (String::new(), String::new());
+    if let Some(folder) = new_product {
+        let _ = writeln!(
+            list,
+            "yes  also makes `{}` a folder of build output for this session: later commands write it without questions and without undo",
+            label(folder, ground.folder())
+        );
+    }
     let mut built: BTreeMap<String, usize> = BTreeMap::new();
     for changed in rows {
         let change = changes.get(&changed.path);

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use askfirst_changes::{ChangeStore, KeepLimits, RecoveredCommit, RootId};
@@ -22,6 +22,8 @@ pub struct Rehearsals {
     pub(crate) roots: Arc<Roots>,
     pub(crate) config: Config,
     state: PathBuf,
+    /// The folders of build output that a person has approved in this session, besides those of the config.
+    pub(crate) approved_products: Arc<Mutex<Vec<PathBuf>>>,
     session: OnceLock<Result<SessionFolders, String>>,
 }
 
@@ -34,7 +36,8 @@ impl Rehearsals {
         let (state, store) = open_state(config, state)?;
         let folder = store_folder(&state);
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
-        Ok(Self { store, folder, roots, config: config.clone(), state, session: OnceLock::new() })
+        let (config, approved_products) = (config.clone(), Arc::default());
+        Ok(Self { store, folder, roots, config, state, approved_products, session: OnceLock::new() })
     }
 
     /// Returns why no view of a root can be made, or `None` if all views can be made.
@@ -163,9 +166,20 @@ fn products(config: &Config) -> impl Iterator<Item = PathBuf> {
 }
 
 impl Rehearsals {
+    /// Returns the config, with the folders of build output that a person has approved in this session.
+    pub(crate) fn current_config(&self) -> Config {
+        let mut config = self.config.clone();
+        for folder in self.approved_products.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let roots = config.main.sandbox.paths.values_mut().filter(|path| folder.starts_with(&path.root));
+            let Some(root) = roots.max_by_key(|path| path.root.components().count()) else { continue };
+            root.products.extend(folder.strip_prefix(&root.root).map(Path::to_owned));
+        }
+        config
+    }
+
     /// Returns the folders of build output.
-    pub(crate) fn products(&self) -> impl Iterator<Item = PathBuf> {
-        products(&self.config)
+    pub(crate) fn products(&self) -> Vec<PathBuf> {
+        products(&self.current_config()).collect()
     }
 
     /// Returns the package caches that exist, outside of the roots.
@@ -181,7 +195,7 @@ impl Rehearsals {
     /// Returns the folders of build output that exist. They are written directly, so that a build costs no copies.
     #[must_use]
     pub fn direct_folders(&self) -> Vec<PathBuf> {
-        self.products().filter(|path| is_real_folder(path)).collect()
+        self.products().into_iter().filter(|path| is_real_folder(path)).collect()
     }
 }
 

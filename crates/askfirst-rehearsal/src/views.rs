@@ -238,7 +238,8 @@ impl CollectedRun {
         let roots: Vec<_> = self.views.iter().map(CollectedView::changed_root).collect();
         let ground = RootView::new(&rehearsals.roots);
         let undo_obstacle = rehearsals.undo_obstacle(&self.views);
-        let effects = effects::of(&roots, &ground, &rehearsals.config, facts, undo_obstacle.as_deref());
+        let effects =
+            effects::of(&roots, &ground, &rehearsals.current_config(), facts, undo_obstacle.as_deref());
         drop(roots);
         Arc::new(HeldRun::new(rehearsals, self.views, effects, command, undo_obstacle))
     }

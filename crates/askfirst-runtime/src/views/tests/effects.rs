@@ -247,3 +247,40 @@ fn root_that_is_itself_listed_is_protected_by_its_name() {
     fs::write(config, text.replace("shell:\n", more)).unwrap();
     project.asks_about("echo x >> .github/workflows/ci.yml", "it can run or control programs");
 }
+
+// invariant: 11
+#[test]
+fn new_folder_of_build_output_is_offered_once() {
+    needs_views!("new_folder_of_build_output_is_offered_once");
+    let offer = "makes `root/out` a folder of build output";
+    let refused = Project::with(FREE, "", "");
+    refused.asks_about("mkdir out; echo x > out/a", offer);
+    let project = Project::with(FREE, "", "").yes();
+    let session = project.session();
+    for (script, asked) in [("mkdir out; echo x > out/a", 1), ("echo y > out/b; chmod +x out/b", 1)] {
+        done(run_in(&session, &project.hide(script)));
+        assert_eq!(project.asked().len(), asked, "{script}: {:?}", project.asked());
+        assert!(project.shown().contains(offer), "{}", project.shown());
+    }
+    assert_eq!(project.read("out/b"), "y\n");
+    // The approval ends with its session, and a folder that existed before is not offered.
+    done(project.script("echo z > out/c"));
+    assert_eq!(project.asked().len(), 2);
+    assert!(!project.shown().contains("build output"), "{}", project.shown());
+}
+
+// invariant: 11
+#[test]
+fn only_new_ignored_folders_are_offered_as_build_output() {
+    needs_views!("only_new_ignored_folders_are_offered_as_build_output");
+    let project = Project::with("{ read: none }", "", "");
+    project.write(".gitignore", "out/\nnode_modules/\n");
+    for script in [
+        "mkdir out && echo x > out/a && echo y > b",
+        "mkdir new && echo x > new/a",
+        "mkdir node_modules && echo x > node_modules/a",
+    ] {
+        project.asks_about(script, "job");
+        assert!(!project.shown().contains("build output"), "{script}: {}", project.shown());
+    }
+}
