@@ -92,7 +92,14 @@ pub fn map(event: &HookEvent) -> Mapping {
         return Mapping::Known(vec![Step::Call(call(event, &tool, event.input.clone()), Vec::new())]);
     }
     let known = shell::map(event).or_else(|| files::map(event)).or_else(|| fetch::map(event));
-    known.map_or_else(|| Mapping::Unknown(Box::new(unknown(event))), Mapping::Known)
+    known.map_or_else(|| Mapping::Unknown(Box::new(under_own_name(event))), Mapping::Known)
+}
+
+/// Returns the call with the agent's name for its tool, and the agent's whole input.
+#[must_use]
+pub fn under_own_name(event: &HookEvent) -> ApprovalContext {
+    call(event, &names::own(event.agent, &event.tool), event.input.clone())
+        .with_metadata("cwd", event.cwd.as_str())
 }
 
 /// Translates a mapped shell call with other arguments back to the agent's input.
@@ -138,11 +145,6 @@ fn call(event: &HookEvent, tool: &str, args: Args) -> ApprovalContext {
         Some(id) => call.with_metadata("tool_call_id", id.as_str()),
         None => call,
     }
-}
-
-fn unknown(event: &HookEvent) -> ApprovalContext {
-    call(event, &names::own(event.agent, &event.tool), event.input.clone())
-        .with_metadata("cwd", event.cwd.as_str())
 }
 
 fn arguments(fields: Vec<(&str, Value)>) -> Args {

@@ -40,8 +40,8 @@ fn only_by_a_person(command: &Command) -> Option<&'static str> {
         Command::Trust => Some("trust"),
         Command::Memory { command: Some(MemoryCommand::Revoke { .. }) } => Some("memory revoke"),
         Command::Undo { list: false, show: None, .. } => Some("undo"),
-        Command::Hook { command: HookCommand::Install { .. } } => Some("hook install"),
-        Command::Hook { command: HookCommand::Uninstall { .. } } => Some("hook uninstall"),
+        Command::Hook { command: Some(HookCommand::Install { .. }), .. } => Some("hook install"),
+        Command::Hook { command: Some(HookCommand::Uninstall { .. }), .. } => Some("hook uninstall"),
         _ => None,
     }
 }

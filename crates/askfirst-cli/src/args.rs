@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use askfirst_display::redact::{Mark, Redactor};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use askfirst_agents::Agent;
 pub use hook::{HookCommand, HookPlace};
 
 /// Approve your AI agent's tool calls before they run.
@@ -62,7 +63,7 @@ fn refused(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Parses the two commands that have their own parser. Returns `None` for everything else, which [`Cli`] then parses.
+/// Parses the commands that have their own parser. Returns `None` for everything else, which [`Cli`] then parses.
 fn alone(args: &[OsString]) -> Option<Cli> {
     let first = if args.get(1)? == "--config" { 3 } else { 1 };
     let without = || {
@@ -78,12 +79,20 @@ fn alone(args: &[OsString]) -> Option<Cli> {
             let Mcp { common, gateway } = Mcp::try_parse_from(without()).ok()?;
             Some(Cli { common, command: Command::Mcp { command: None, gateway } })
         }
+        // An agent starts one process for each event.
+        "hook" if args.len() == first + 2 => {
+            let agent = args.last()?.to_str()?.parse().ok()?;
+            Some(Cli {
+                common: Common::default(),
+                command: Command::Hook { command: None, agent: Some(agent) },
+            })
+        }
         _ => None,
     }
 }
 
 /// Flags that every command accepts.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Common {
     /// Use this config instead of the project's and the user's, and trust it
     #[arg(long, value_name = "FILE", global = true)]
@@ -341,9 +350,13 @@ pub enum Command {
         write: bool,
     },
     /// Connect a coding agent: every tool call of it then goes through askfirst
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Hook {
         #[command(subcommand)]
-        command: HookCommand,
+        command: Option<HookCommand>,
+        /// Answer an event of this agent, read from standard input; the agent starts this
+        #[arg(value_name = "AGENT", value_parser = hook::agent_names())]
+        agent: Option<Agent>,
     },
     /// Report what this machine can enforce, what is missing, and what no kernel can enforce
     Doctor,

@@ -55,18 +55,7 @@ pub fn by(
     context: &ApproverContext<'_>,
     terminal: Arc<dyn Approver>,
 ) -> Approvers {
-    let watch = || -> Arc<dyn Approver> {
-        let folder = std::env::current_dir().unwrap_or_default().display().to_string();
-        let session = watch::Asker {
-            door: asker.front_end.to_owned(),
-            name: asker.name.to_owned(),
-            session: context.id.to_owned(),
-            folder,
-        };
-        let tools = Arc::clone(context.tools);
-        let takes = move |tool: &str| tools.definition(tool).map(|tool| tool.input_schema);
-        Arc::new(WatchApprover::new(asker.state, session, look(context.config), takes))
-    };
+    let watch = || watch(asker, context);
     let ways = if ways.is_empty() { &[AskBy::Terminal] } else { ways };
     let elicit = || Elicit::new(Arc::clone(context.redactor), Arc::clone(context.clock));
     let elicit = ways.contains(&AskBy::Elicitation).then(elicit);
@@ -77,6 +66,20 @@ pub fn by(
     });
     let approver = Arc::new(InTurn::new(approvers.collect()));
     Approvers { approver, elicit }
+}
+
+/// Builds an approver that asks through `askfirst watch`.
+pub fn watch(asker: &Asker<'_>, context: &ApproverContext<'_>) -> Arc<dyn Approver> {
+    let folder = std::env::current_dir().unwrap_or_default().display().to_string();
+    let session = watch::Asker {
+        door: asker.front_end.to_owned(),
+        name: asker.name.to_owned(),
+        session: context.id.to_owned(),
+        folder,
+    };
+    let tools = Arc::clone(context.tools);
+    let takes = move |tool: &str| tools.definition(tool).map(|tool| tool.input_schema);
+    Arc::new(WatchApprover::new(asker.state, session, look(context.config), takes))
 }
 
 /// Returns the settings with which `askfirst watch` shows a request the way this process would.

@@ -65,7 +65,8 @@ impl Exit {
             | Cause::NoOneToAsk
             | Cause::EndOfInput
             | Cause::TerminalLost
-            | Cause::ApproverFailed => Self::NoOne,
+            | Cause::ApproverFailed
+            | Cause::AgentPrompt => Self::NoOne,
             Cause::RecordFailed => Self::Unrecorded,
         }
     }

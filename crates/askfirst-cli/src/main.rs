@@ -83,13 +83,16 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Trust => trust::trust(common),
         Command::Migrate { file, write } => migrate::migrate(common, file, write),
         Command::Sandbox { flags, command } => sandbox::sandbox(common, &flags, &command),
-        Command::Hook { command: HookCommand::Install { place, print, yes } } => {
+        Command::Hook { command: Some(HookCommand::Install { place, print, yes }), .. } => {
             hook::install(common, place, hook::Confirmation::of(print, yes))
         }
-        Command::Hook { command: HookCommand::Uninstall { place, print, yes } } => {
+        Command::Hook { command: Some(HookCommand::Uninstall { place, print, yes }), .. } => {
             hook::uninstall(common, place, hook::Confirmation::of(print, yes))
         }
-        Command::Hook { command: HookCommand::Status { agent } } => hook::status(common, agent),
+        Command::Hook { command: Some(HookCommand::Status { agent }), .. } => hook::status(common, agent),
+        Command::Hook { command: None, agent } => {
+            Ok(hook::answer(common, agent.context("the name of the agent is missing")?))
+        }
         Command::Doctor => doctor::doctor(common),
         Command::Completions { shell } => completions(shell),
         Command::Man { dir } => man(dir.as_deref()),

@@ -67,11 +67,11 @@ pub fn print_config_warnings(config: &Config, common: &Common) {
 }
 
 /// The front end of a session, as its prompt shows it.
-pub struct FrontEnd {
+pub struct FrontEnd<'a> {
     /// Its name.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Choices that would do nothing in it.
-    pub withheld: &'static [Choice],
+    pub withheld: &'a [Choice],
 }
 
 /// Opens a session of the command line, with an audit log and the user's terminal. Signals end it. `ask` gets the
@@ -157,7 +157,7 @@ impl Approver for HintingApprover {
 }
 
 /// Returns the approver for the terminal of this process.
-fn terminal(context: &ApproverContext<'_>, front_end: &FrontEnd, common: &Common) -> Arc<dyn Approver> {
+pub fn terminal(context: &ApproverContext<'_>, front_end: &FrontEnd, common: &Common) -> Arc<dyn Approver> {
     let options = Options {
         notify: notify(context.config.main.notify),
         front_end: front_end.name.to_owned(),

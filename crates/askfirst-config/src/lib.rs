@@ -27,7 +27,7 @@ mod read;
 mod scalar;
 mod schema;
 pub mod settings;
-mod state_file;
+pub mod state_file;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;

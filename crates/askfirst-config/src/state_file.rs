@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::places::writable_by;
 
 /// The version of every file.
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The reason why a file in the state folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum StateFileError {
 }
 
 /// A locked folder below the state folder. The lock ends when this value is dropped.
-pub(crate) struct LockedFolder {
+pub struct LockedFolder {
     path: PathBuf,
     open: File,
 }
@@ -44,7 +44,10 @@ pub(crate) struct LockedFolder {
 impl LockedFolder {
     /// Creates the folder, private to the user, and locks it. Without the lock, one of two simultaneous changes would
     /// be lost.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be created or locked.
+    pub fn open(path: &Path) -> io::Result<Self> {
         create_private(path)?;
         let open = File::open(path)?;
         rustix::fs::flock(&open, rustix::fs::FlockOperation::LockExclusive).map_err(io::Error::from)?;
@@ -52,7 +55,10 @@ impl LockedFolder {
     }
 
     /// Writes a file as JSON, and makes sure that it is on disk.
-    pub(crate) fn write(&self, name: &str, content: &impl Serialize) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written. The old one is then unchanged.
+    pub fn write(&self, name: &str, content: &impl Serialize) -> io::Result<()> {
         let mut json = serde_json::to_vec_pretty(content).map_err(io::Error::from)?;
         json.push(b'\n');
         replace(&self.path, name, &json)?;
@@ -79,7 +85,10 @@ pub(crate) fn replace(folder: &Path, name: &str, text: &[u8]) -> io::Result<()> 
 }
 
 /// Reads a file of this version. Returns `None` if there is no file.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StateFileError> {
+///
+/// # Errors
+/// Fails if the file cannot be read, if another user could have written it, or if it has another version.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, StateFileError> {
     let unreadable = |reason: String| StateFileError::Unreadable { path: path.to_path_buf(), reason };
     let meta = match path.symlink_metadata() {
         Ok(meta) => meta,

@@ -270,6 +270,7 @@ impl PendingCall {
                     Cause::TerminalLost => "the terminal went away",
                     Cause::ApproverFailed => "the approver failed",
                     Cause::Cancelled => "the call was canceled",
+                    Cause::AgentPrompt => "the coding agent asks in its own prompt",
                     Cause::Policy | Cause::RecordFailed | Cause::NoSandbox => "refused",
                 };
                 let note = decision.note.filter(|note| note != reason);

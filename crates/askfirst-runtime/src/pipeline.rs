@@ -139,7 +139,7 @@ impl Pipeline {
             self.toolset.call(invocation.clone()).await
         };
         let result = CaughtUnwind(Box::pin(running)).await;
-        match self.recording().executed(pending, result, invocation.sandbox_report(), started) {
+        match self.recording().executed(pending, result, &invocation, started) {
             Outcome::Failed(ToolError::Discarded(refusal)) => self.discard(*refusal),
             outcome @ (Outcome::Done(_) | Outcome::Denied(_) | Outcome::Failed(_)) => outcome,
         }

@@ -1,10 +1,11 @@
 //! Writes what happens to a call to the audit log, before and after the call runs.
 
-use askfirst::ports::{Clock, Durability, Recorder, Retention, SandboxReport};
+use askfirst::ports::{Clock, Durability, Recorder, Retention};
 use askfirst::record::{Ending, ExecutedRecord, Record};
 use askfirst::withheld::WithheldValues;
 use askfirst::{
-    ApprovalDecision, Cause, Digest, Outcome, Permit, RecordedPermit, Refusal, Timestamp, ToolError,
+    ApprovalDecision, Cause, Digest, Invocation, Outcome, Permit, RecordedPermit, Refusal, Timestamp,
+    ToolError,
 };
 use serde_json::Value;
 
@@ -120,7 +121,7 @@ impl Recording<'_> {
         &self,
         call: &mut PendingCall,
         result: Result<Value, ToolError>,
-        report: Option<&SandboxReport>,
+        invocation: &Invocation,
         started: Timestamp,
     ) -> Outcome {
         call.logged = LogProgress::Everything;
@@ -128,6 +129,7 @@ impl Recording<'_> {
             return result.map_or_else(Outcome::Failed, Outcome::Done);
         }
         let ended = match &result {
+            Ok(_) if invocation.is_handed_over() => Ending::HandedOver,
             Ok(_) => Ending::Done,
             Err(ToolError::Stale(_)) => Ending::Stale,
             Err(ToolError::Denied(_)) => Ending::Denied,
@@ -154,7 +156,7 @@ impl Recording<'_> {
             ended,
             result: result.as_ref().ok().map(|value| Digest::of(askfirst::json::canonical(value))),
             error,
-            walled: report.cloned(),
+            walled: invocation.sandbox_report().cloned(),
             took_ms: self.clock.now().0.saturating_sub(started.0),
         });
         if let Err(e) = self.recorder.record(&record, call.durability()) {

@@ -12,7 +12,9 @@ use askfirst::policy::NeedsApproval;
 use askfirst::ports::{Approver, Clock, Durability, Recorder};
 use askfirst::record::{CommitRecord, Record};
 use askfirst::toolset::BoxFuture;
-use askfirst::{ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, SandboxStatus, Toolset};
+use askfirst::{
+    ApprovalContext, ApprovalMemory, Mode, Outcome, Policy, RememberedDecision, SandboxStatus, Toolset,
+};
 use askfirst_config::{
     Config, DEFAULT_APPROVAL_TIMEOUT, DEFAULT_MEMORY_EXPIRE, Fallback, Faults, OnDenial, Places, Project,
 };
@@ -31,7 +33,7 @@ use crate::toolset::{ApprovalToolset, Run};
 use askfirst_rehearsal::UndoStore;
 use log::LogSetup;
 
-pub use log::log_action;
+pub use log::{log_action, log_actions};
 
 /// A session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +118,7 @@ pub struct SessionBuilder<'a> {
     on_denial: Option<OnDenial>,
     run: Run,
     project: Option<(Project, Warn)>,
+    remembered: Vec<RememberedDecision>,
 }
 
 /// Tells a person what they should know while the session runs.
@@ -251,6 +254,13 @@ impl<'a> SessionBuilder<'a> {
         self
     }
 
+    /// Decisions that an earlier process of the same session remembered. An existing controller has its own memory.
+    #[must_use]
+    pub fn remembering(mut self, remembered: Vec<RememberedDecision>) -> Self {
+        self.remembered = remembered;
+        self
+    }
+
     /// Opens the session. The first entry of its audit log says how it is set up.
     ///
     /// # Errors
@@ -320,7 +330,7 @@ impl<'a> SessionBuilder<'a> {
         let project = project.map(|project| project.recorder(ledger.clone().map(|ledger| ledger as _)));
         let controller = match self.asking {
             ApproverSource::Controller(controller) => controller,
-            ApproverSource::NoOne => controller(&config, self.mode, None, &clock, project),
+            ApproverSource::NoOne => controller(&config, self.mode, None, &clock, project, self.remembered),
             ApproverSource::Approver(make) => {
                 let context = ApproverContext {
                     config: &config,
@@ -329,7 +339,7 @@ impl<'a> SessionBuilder<'a> {
                     redactor: &redactor,
                     clock: &clock,
                 };
-                controller(&config, self.mode, Some(make(context)), &clock, project)
+                controller(&config, self.mode, Some(make(context)), &clock, project, self.remembered)
             }
         };
         let mut pipeline = ApprovalToolset::new(tools, controller, policy)
@@ -375,9 +385,12 @@ fn controller(
     approver: Option<Arc<dyn Approver>>,
     clock: &Arc<dyn Clock>,
     project: Option<ProjectRules>,
+    remembered: Vec<RememberedDecision>,
 ) -> ApprovalController {
+    let mut memory = ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE)));
+    remembered.into_iter().for_each(|decision| memory.insert(decision));
     let setup = ApprovalController::setup(mode)
-        .memory(ApprovalMemory::new(Some(config.main.memory_expire.unwrap_or(DEFAULT_MEMORY_EXPIRE))))
+        .memory(memory)
         .time_out(Some(config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT)))
         .project(project)
         .clock(Arc::clone(clock));
@@ -440,6 +453,7 @@ impl Session {
             on_denial: None,
             run: Run::Session,
             project: None,
+            remembered: Vec::new(),
         }
     }
 

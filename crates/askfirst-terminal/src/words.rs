@@ -65,7 +65,8 @@ pub(crate) fn withdrawal_line(question: &Question, cause: Cause, redactor: &Reda
         | Cause::TerminalLost
         | Cause::ApproverFailed
         | Cause::RecordFailed
-        | Cause::NoSandbox => format!("withdrawn, {cause}"),
+        | Cause::NoSandbox
+        | Cause::AgentPrompt => format!("withdrawn, {cause}"),
     };
     let tool = |name: &str| short(&redactor.text(name, Mark::Screen).left, 40);
     let tools: Vec<String> =
@@ -98,7 +99,8 @@ fn decision_words(decision: &ApprovalDecision) -> &'static str {
             | Cause::ApproverFailed
             | Cause::Cancelled
             | Cause::RecordFailed
-            | Cause::NoSandbox => "refused",
+            | Cause::NoSandbox
+            | Cause::AgentPrompt => "refused",
         },
         (false, ApprovalScope::Session | ApprovalScope::Pattern, false) => "refused for the session",
     }

@@ -262,7 +262,8 @@ impl RecordedPermit {
             | Cause::ApproverFailed
             | Cause::Cancelled
             | Cause::RecordFailed
-            | Cause::NoSandbox => Access::WithoutAsking,
+            | Cause::NoSandbox
+            | Cause::AgentPrompt => Access::WithoutAsking,
         }
     }
 

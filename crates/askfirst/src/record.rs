@@ -284,4 +284,6 @@ pub enum Ending {
     Discarded,
     /// The caller canceled the call while it ran. It is unknown how much of the call happened.
     Cancelled,
+    /// The call may run, and a coding agent runs it itself.
+    HandedOver,
 }

@@ -230,6 +230,7 @@ pub struct Invocation {
     /// The input of a person to the call.
     pub person: PersonInput,
     sandbox_report: Arc<OnceLock<SandboxReport>>,
+    handed_over: Arc<OnceLock<()>>,
     nested: Option<Arc<dyn AskNested>>,
 }
 
@@ -244,6 +245,7 @@ impl Invocation {
             thread: CallerThread::Busy,
             person: PersonInput::default(),
             sandbox_report: Arc::default(),
+            handed_over: Arc::default(),
             nested: None,
         }
     }
@@ -278,6 +280,17 @@ impl Invocation {
     #[must_use]
     pub fn sandbox_report(&self) -> Option<&SandboxReport> {
         self.sandbox_report.get()
+    }
+
+    /// Says that another program runs the call, so that the audit log does not claim that it ran here.
+    pub fn hand_over(&self) {
+        let _ = self.handed_over.set(());
+    }
+
+    /// Whether another program runs the call.
+    #[must_use]
+    pub fn is_handed_over(&self) -> bool {
+        self.handed_over.get().is_some()
     }
 
     /// Sets the basis of the shown content, and the component that the tool can ask while it runs.

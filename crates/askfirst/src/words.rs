@@ -136,6 +136,8 @@ pub enum Cause {
     /// The config requires an OS sandbox, and none works here.
     #[serde(rename = "no_walls")]
     NoSandbox,
+    /// A coding agent asks in a prompt of its own. An approval with this cause was given there.
+    AgentPrompt,
 }
 
 impl Cause {
@@ -155,6 +157,7 @@ impl Cause {
             Self::Cancelled => "cancelled",
             Self::RecordFailed => "audit log failed",
             Self::NoSandbox => "no OS sandbox",
+            Self::AgentPrompt => "agent's prompt",
         }
     }
 }

@@ -86,10 +86,7 @@ pub fn limits(agent: Agent) -> &'static [&'static str] {
             "Copilot runs a call if askfirst does not answer in time.",
             "Copilot skips `.github/hooks` in a folder that you do not trust in Copilot, and does not report it.",
         ],
-        Agent::Qwen => &[
-            "Qwen Code runs a call if askfirst crashes or does not answer in time.",
-            "Qwen Code cannot run commands in askfirst's sandbox: `rehearse` means `required`.",
-        ],
+        Agent::Qwen => &["Qwen Code runs a call if askfirst crashes or does not answer in time."],
         Agent::Opencode => &[
             "opencode runs every call without the hook if the plugin does not load.",
             "opencode cannot ask from a hook: askfirst asks on its own terminal or through `askfirst watch`.",

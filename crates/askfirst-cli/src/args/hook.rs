@@ -50,6 +50,6 @@ pub struct HookPlace {
     pub user: bool,
 }
 
-fn agent_names() -> impl TypedValueParser<Value = Agent> {
+pub(super) fn agent_names() -> impl TypedValueParser<Value = Agent> {
     PossibleValuesParser::new(Agent::ALL.map(Agent::name)).try_map(|name| name.parse::<Agent>())
 }

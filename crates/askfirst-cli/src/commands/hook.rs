@@ -1,7 +1,11 @@
 //! `hook`: adds askfirst to the config of a coding agent, removes it, and shows the state of every agent.
 
+mod agent_session;
+mod answer;
+mod asking;
 mod change;
 mod config_file;
+mod handed_tools;
 mod inspect;
 mod places;
 
@@ -19,8 +23,9 @@ use change::ConfigChange;
 use inspect::Inspection;
 use places::ConfigPlace;
 
+pub use answer::answer;
 pub use inspect::{HookState, inspect};
-pub use places::Scope;
+pub use places::{Scope, hook_command};
 
 /// How a change is confirmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

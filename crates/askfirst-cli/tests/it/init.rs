@@ -176,14 +176,13 @@ fn init_ends_with_the_steps_for_each_installed_agent() {
             "askfirst trust",
             "askfirst doctor",
             "askfirst watch",
-            "claude mcp add askfirst -- askfirst serve --ask-by watch",
-            "gemini mcp add askfirst askfirst serve -- --ask-by watch",
+            "askfirst hook install claude",
+            "askfirst hook install gemini",
             "askfirst mcp wrap ~/.cursor/mcp.json",
-            "askfirst serve --ask-by watch",
+            "askfirst hook install cursor",
         ],
         "{out}"
     );
-    assert!(!out.contains("askfirst hook"), "{out}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Terminal {
     }
 
     /// Starts a terminal with any program.
-    fn program(place: &Place, program: &str, args: &[&str], env: &[(&str, &str)]) -> Self {
+    pub(crate) fn program(place: &Place, program: &str, args: &[&str], env: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();

@@ -80,6 +80,19 @@ pub(super) fn start(
 /// # Errors
 /// Fails if the audit log cannot be written. The person's action must then not happen.
 pub fn log_action(config: &Config, state: &Path, front_end: &str, action: &Record) -> Result<(), OpenError> {
+    log_actions(config, state, front_end, std::slice::from_ref(action))
+}
+
+/// Logs several entries outside of any session of this process; see [`log_action`].
+///
+/// # Errors
+/// Fails if the audit log cannot be written. The entries before the fault are then in the log.
+pub fn log_actions(
+    config: &Config,
+    state: &Path,
+    front_end: &str,
+    actions: &[Record],
+) -> Result<(), OpenError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let redactor = Arc::new(redactor(config)?);
     let policy = config.policy(SandboxStatus::default()).digest();
@@ -93,5 +106,6 @@ pub fn log_action(config: &Config, state: &Path, front_end: &str, action: &Recor
         clock: &clock,
     };
     let ledger = begin(setup, &mut start)?;
-    ledger.record(action, Durability::Synced).map_err(|e| OpenError::AuditLog(e.0))
+    let mut recorded = actions.iter().map(|action| ledger.record(action, Durability::Synced));
+    recorded.try_for_each(|done| done.map_err(|e| OpenError::AuditLog(e.0)))
 }

@@ -13,7 +13,7 @@ use askfirst_agents::agent::HookFault;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Health;
-use crate::commands::hook::{HookState, Scope, inspect};
+use crate::commands::hook::{HookState, Scope, hook_command, inspect};
 
 /// How long an agent may take to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
@@ -35,8 +35,14 @@ pub fn about_agents() -> anyhow::Result<Vec<(Health, String)>> {
                 continue;
             }
             active |= found.state == HookState::Active;
-            let warnings = found.warnings(agent);
-            let is_good = found.state == HookState::Active && found.switches.is_empty();
+            let mut warnings = found.warnings(agent);
+            let mut is_good = found.state == HookState::Active && found.switches.is_empty();
+            if found.state == HookState::Active
+                && let Err(why) = try_hook(agent)
+            {
+                is_good = false;
+                warnings.push(format!("the hook did not deny a trial event: {why}"));
+            }
             let place = format!("{} config {}", scope.name(), found.path.display());
             let state = found.state.sentence();
             findings.push((
@@ -55,6 +61,16 @@ pub fn about_agents() -> anyhow::Result<Vec<(Health, String)>> {
         findings.push((if active { Health::Good } else { Health::Weak }, state));
     }
     Ok(findings)
+}
+
+/// Sends the hook an event that it cannot read, which it must deny. No call runs.
+fn try_hook(agent: Agent) -> anyhow::Result<()> {
+    let mut command = Command::new(hook_command()?.program);
+    command.args(["hook", agent.name()]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.output()?;
+    let is_denial = output.status.code() == Some(2) && !output.stderr.is_empty() && output.stdout.is_empty();
+    anyhow::ensure!(is_denial, "{}", output.status);
+    Ok(())
 }
 
 /// Returns the fate of a call if the hook gives no answer.

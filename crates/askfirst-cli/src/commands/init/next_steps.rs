@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use askfirst_agents::Agent;
 use askfirst_config::Places;
 use askfirst_mcp::clients::{InstalledClient, SERVE, installed};
 
@@ -44,6 +45,12 @@ fn lines(
         for file in &client.wrappable {
             let command = format!("askfirst mcp wrap {}", shell_word(file, home));
             step(&command, format!("put askfirst in front of {name}'s MCP servers; --write saves it"));
+        }
+        let agent = Agent::ALL.into_iter().find(|agent| agent.facts().title == name);
+        if let Some(agent) = agent {
+            let command = format!("askfirst hook install {agent}");
+            step(&command, format!("check every tool call of {name} by this config"));
+            continue;
         }
         match client.add {
             Some(add) => step(add, format!("offer the tools of this config to {name}")),

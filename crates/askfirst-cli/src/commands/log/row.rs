@@ -50,6 +50,13 @@ pub struct LoggedDecision {
     pub waited_ms: u64,
 }
 
+impl LoggedDecision {
+    /// Whether a coding agent asked in a prompt of its own, and did not report that the call ran.
+    fn is_left_to_agent(&self) -> bool {
+        !self.approved && self.by == by(Cause::AgentPrompt, false)
+    }
+}
+
 /// The end of a call.
 #[derive(Debug, Clone, Default)]
 pub struct LoggedEnding {
@@ -158,7 +165,7 @@ impl LogRow {
     }
 
     pub fn is_refused(&self) -> bool {
-        self.decision.as_ref().is_some_and(|decision| !decision.approved)
+        self.decision.as_ref().is_some_and(|decision| !decision.approved && !decision.is_left_to_agent())
             || self.ending.as_ref().is_some_and(|ending| ending.ended == "denied")
     }
 
@@ -179,11 +186,15 @@ impl LogRow {
                 Some(other) => ("edited", format!("see {}", short(other))),
                 None => ("waiting", "no decision was logged".to_owned()),
             },
+            (Some(decision), _) if decision.is_left_to_agent() => {
+                ("asked", "in the agent's own prompt, and no approval was reported".to_owned())
+            }
             (Some(decision), _) if !decision.approved => ("refused", decision.why.clone()),
             (Some(_), None) if self.is_question() => ("answered", String::new()),
             (Some(_), None) => ("began", "the end of the call was not logged".to_owned()),
             (Some(_), Some(ending)) => match ending.ended.as_str() {
                 "done" => ("ran", String::new()),
+                "handed_over" => ("allowed", String::new()),
                 "denied" => {
                     ("refused", "a person refused a request that the tool made while it ran".to_owned())
                 }

@@ -118,6 +118,7 @@ impl LiveRows {
             Ending::Failed => "failed",
             Ending::Denied | Ending::Discarded => "refused",
             Ending::Cancelled => "canceled",
+            Ending::HandedOver => "allowed",
         };
         if let Some(value) = value {
             let args = &live.summary.edited.as_ref().unwrap_or(&live.call).args;
@@ -155,5 +156,6 @@ pub fn by(cause: Cause, always: bool) -> &'static str {
         Cause::ApproverFailed | Cause::RecordFailed => "a fault",
         Cause::Cancelled => "stopped",
         Cause::NoSandbox => "sandbox",
+        Cause::AgentPrompt => "agent",
     }
 }

@@ -41,7 +41,7 @@ fn readme_has_a_block_for_each_kind_of_user() {
     assert_eq!(commands, ["sh\ncargo run --release -- demo\n", "sh\n./test\n"]);
     let blocks: Vec<(&str, &str)> = rest.split("\n## ").filter_map(|block| block.split_once('\n')).collect();
     for (heading, code) in [
-        ("You use a coding agent", "askfirst watch"),
+        ("You use a coding agent", "askfirst hook install claude"),
         ("You use MCP servers", "askfirst mcp wrap"),
         ("You write an agent in Python", "askfirst.session("),
         ("You answer for what an agent did", "askfirst log verify"),

@@ -27,18 +27,18 @@ fn next_steps_connect_each_client_in_its_own_way() {
         check what the sandbox enforces on this machine
       askfirst watch
         answer requests of agents that have no terminal
-      claude mcp add askfirst -- askfirst serve --ask-by watch
-        offer the tools of this config to Claude Code
+      askfirst hook install claude
+        check every tool call of Claude Code by this config
       askfirst mcp wrap .gemini/settings.json
         put askfirst in front of Gemini CLI's MCP servers; --write saves it
-      gemini mcp add askfirst askfirst serve
-        offer the tools of this config to Gemini CLI
+      askfirst hook install gemini
+        check every tool call of Gemini CLI by this config
       askfirst mcp wrap .cursor/mcp.json
         put askfirst in front of Cursor's MCP servers; --write saves it
       askfirst mcp wrap ~/.cursor/mcp.json
         put askfirst in front of Cursor's MCP servers; --write saves it
-      askfirst serve --ask-by watch
-        add this command to Cursor as an MCP server
+      askfirst hook install cursor
+        check every tool call of Cursor by this config
       askfirst serve --ask-by watch
         add this command to VS Code as an MCP server
     ");
