@@ -16,6 +16,9 @@ use crate::launcher::{SandboxLauncher, Search, finished, is_network, spec, with_
 use crate::sandbox::{DerivedProfile, probe_machine};
 use crate::tools::finished::quoted;
 
+/// The words about a program that wrote to package caches.
+const LOST_IN_CACHES: &str = "it wrote to package caches, on a layer that is thrown away";
+
 /// How often a process runs again because another commit changed a folder meanwhile.
 const MAX_TRIES: usize = 3;
 
@@ -132,14 +135,16 @@ impl SandboxLauncher {
             if outcome.violations.iter().any(|violation| is_network(violation.attempt)) {
                 refused.clear();
             }
-            Ok(((outcome.finished, views, facts, refused), outcome.violations))
+            let in_caches = outcome.facts.scratch_files;
+            Ok(((outcome.finished, views, facts, refused, in_caches), outcome.violations))
         };
         let search = Search::Only(direct.to_vec());
         let result = self.run_in_sandbox(launch.access, search, run);
-        let ((outcome, views, facts, refused), mut violations) = with_explanation(result, hidden)?;
+        let ((outcome, views, facts, refused, in_caches), mut violations) = with_explanation(result, hidden)?;
         let changes = views.collect();
         let changes = changes.map_err(|e| LaunchFailed(format!("cannot collect its changes: {e}")))?;
         violations.extend(changes.lost().map(str::to_owned));
+        violations.extend((in_caches > 0).then(|| LOST_IN_CACHES.to_owned()));
         violations.extend(refused.iter().map(|fact| format!("it {}, which the config denies", fact.text())));
         let report = SandboxReport { tier: sandbox.tier().to_string(), violations };
         Ok((finished(outcome, report), changes, facts))
@@ -183,7 +188,7 @@ fn facts(run: &SandboxRun) -> Vec<RunFact> {
         Attempt::Outside(times) => u64::try_from(times).unwrap_or(1),
         attempt => u64::from(is_network(attempt)),
     };
-    let RunFacts { left_processes, listening, refused_connections, refused_datagrams } = &run.facts;
+    let RunFacts { left_processes, listening, refused_connections, refused_datagrams, .. } = &run.facts;
     let refused = u64::from(*refused_connections).saturating_add(u64::from(*refused_datagrams));
     let tries = run.violations.iter().map(tries).fold(refused, u64::saturating_add);
     let mut facts = Vec::new();

@@ -163,6 +163,9 @@ pub struct RunFacts {
     /// How often it sent a datagram to a local port on which no program in its network listens. An example is a name
     /// lookup at a resolver of this machine.
     pub refused_datagrams: u32,
+    /// How many files and folders it changed or created in throw-away layers. A removed file that it created does not
+    /// count.
+    pub scratch_files: u32,
 }
 
 /// How a program ended.

@@ -2,10 +2,12 @@
 //!
 //! This file also contains the helper's wait for PID 1, outside the sandbox.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t, sigset_t};
@@ -18,6 +20,7 @@ use super::leftovers::{self, Children};
 use super::notify::RefusalListener;
 use super::order::{Backend, HelperMessage, Order, SetupError};
 use super::routes::{Attempts, Counters};
+use super::sys;
 use super::violation::{Attempt, Violation};
 use crate::profile::Network;
 use crate::spec::{Lasts, RunFacts};
@@ -166,6 +169,12 @@ pub(super) fn run(
     let failed = || SetupError::at::<io::Error>("following the program");
     let signals = signals().map_err(failed())?;
     let counters = has_separate_network(order).then(|| Counters::open(order.own_network));
+    let scratch_before = Cell::new(None);
+    let wait = || {
+        wait()?;
+        scratch_before.set(scratch_files(order));
+        Ok(())
+    };
     let (program, listener) = match child::start(order, cpu_pin, wait)? {
         StartResult::Running(pid, listener) => (pid, listener),
         StartResult::NotRunning(message) => {
@@ -180,6 +189,7 @@ pub(super) fn run(
         messages,
         program,
         counters,
+        scratch_before: scratch_before.get(),
         deadline: order.profile.limits.wall.filter(|_| has_own_processes(order)).and_then(deadline_after),
     };
     let (mut attempts, mut status) = (None, None);
@@ -241,6 +251,7 @@ struct Ending<'a> {
     messages: &'a MessageWriter,
     program: pid_t,
     counters: Option<Counters>,
+    scratch_before: Option<u64>,
     deadline: Option<Instant>,
 }
 
@@ -284,6 +295,7 @@ impl Ending<'_> {
         let mut facts = RunFacts {
             refused_connections: connections,
             refused_datagrams: datagrams,
+            scratch_files: self.new_scratch_files(),
             ..RunFacts::default()
         };
         if left == Children::Some {
@@ -293,6 +305,11 @@ impl Ending<'_> {
         if facts != RunFacts::default() {
             self.messages.send(&HelperMessage::Facts(facts));
         }
+    }
+
+    fn new_scratch_files(&self) -> u32 {
+        let counts = self.scratch_before.zip(scratch_files(self.order));
+        counts.map_or(0, |(before, after)| u32::try_from(after.saturating_sub(before)).unwrap_or(u32::MAX))
     }
 
     fn finish(&self, status: c_int) -> io::Result<()> {
@@ -310,6 +327,20 @@ impl Ending<'_> {
 
 fn deadline_after(wall: Duration) -> Option<Instant> {
     Instant::now().checked_add(wall)
+}
+
+/// The number of files and folders in the throw-away layers. All layers are in one file system, and an overlay reports
+/// the numbers of its layer.
+fn scratch_files(order: &Order) -> Option<u64> {
+    let overlay = |path: &Path| {
+        let is_overlay = rustix::fs::statfs(path).ok()?.f_type == sys::OVERLAY;
+        let numbers = rustix::fs::statvfs(path).ok().filter(|_| is_overlay)?;
+        Some(numbers.f_files.saturating_sub(numbers.f_ffree))
+    };
+    match order.backend {
+        Backend::Namespaces => order.profile.scratch.iter().find_map(|grant| overlay(&grant.path)),
+        Backend::Bubblewrap | Backend::ContentOnly => None,
+    }
 }
 
 /// Whether this process is the first in a pid namespace, so that all others there descend from the program.

@@ -129,8 +129,9 @@ impl HelperMessage {
 }
 
 fn encode_facts(facts: &RunFacts) -> Vec<u8> {
-    let RunFacts { left_processes, listening, refused_connections, refused_datagrams } = facts;
-    let numbers = [left_processes, refused_connections, refused_datagrams].map(|number| number.to_le_bytes());
+    let RunFacts { left_processes, listening, refused_connections, refused_datagrams, scratch_files } = facts;
+    let numbers = [left_processes, refused_connections, refused_datagrams, scratch_files]
+        .map(|number| number.to_le_bytes());
     numbers.into_iter().flatten().chain(listening.iter().flat_map(|port| port.to_le_bytes())).collect()
 }
 
@@ -141,12 +142,14 @@ fn decode_facts(bytes: &[u8]) -> Option<RunFacts> {
         rest = after;
         Some(u32::from_le_bytes(*number))
     };
-    let (left_processes, refused_connections, refused_datagrams) = (number()?, number()?, number()?);
+    let (left_processes, refused_connections) = (number()?, number()?);
+    let (refused_datagrams, scratch_files) = (number()?, number()?);
     let ports = rest.chunks(2).map(|port| Some(u16::from_le_bytes(port.try_into().ok()?)));
     Some(RunFacts {
         left_processes,
         listening: ports.collect::<Option<_>>()?,
         refused_connections,
         refused_datagrams,
+        scratch_files,
     })
 }

@@ -205,3 +205,16 @@ fn renamed_folder_is_asked_about_and_yes_runs_on_the_real_files() {
     assert!(!project.path("d").exists());
     assert_eq!(project.asked().len(), 1, "{:?}", project.asked());
 }
+
+#[test]
+fn write_to_a_package_cache_is_reported_and_gone() {
+    needs_views!("write_to_a_package_cache_is_reported_and_gone");
+    let project = Project::new();
+    let cache = project.base().join("home/.npm/_cacache");
+    fs::create_dir_all(&cache).unwrap();
+    let said = |script: &str| done(project.script(script)).to_string();
+    assert!(!said("ls \"$HOME/.npm/_cacache\"; true").contains("package caches"));
+    let said = said(&format!("touch {}/new", cache.display()));
+    assert!(said.contains("it wrote to package caches, on a layer that is thrown away"), "{said}");
+    assert!(!cache.join("new").exists());
+}

@@ -42,6 +42,21 @@ fn changes_in_a_scratch_folder_are_gone_afterwards() {
 }
 
 #[test]
+fn changes_in_a_scratch_folder_are_counted() {
+    let (home, mut profile) = scene();
+    fs::create_dir(home.path.join("SECOND")).unwrap();
+    profile.scratch.push(Grant::of(home.path.join("SECOND")).unwrap());
+    let count = |script: &str| {
+        let spec = sh(&home.path.join("A"), script);
+        launch_in_sandbox(&sandbox(), &profile, &spec, &Stop::new()).unwrap().facts.scratch_files
+    };
+    assert_eq!(count("cat ../CACHE/sub/file; touch own"), 0);
+    // The folder of a changed file is copied too.
+    assert_eq!(count("echo more >> ../CACHE/sub/file"), 2);
+    assert_eq!(count("touch ../SECOND/new"), 1);
+}
+
+#[test]
 fn scratch_layers_are_limited_in_size() {
     let (home, mut profile) = scene();
     profile.limits.memory = Some(16 << 20);
