@@ -129,3 +129,16 @@ fn undo_lists_and_shows_each_change() {
     assert!(code == 0 && out.contains("changed  b"), "{out}{err}");
     assert_eq!(fs::read_to_string(place.path().join("work/b")).unwrap(), "new\n");
 }
+
+#[test]
+fn decide_and_explain_report_a_rehearsal() {
+    let place = Place::new(CONFIG);
+    fs::create_dir(place.path().join("work")).unwrap();
+    let args = serde_json::json!({"command": "python3 x.py", "cwd": "work"});
+    let call = serde_json::json!({"tool": "shell", "args": args}).to_string();
+    let (_, decided, err) = place.feed(&["decide", "--config", "c.yaml"], call.as_bytes());
+    assert!(decided.contains("\"verdict\":\"rehearse\""), "{decided}{err}");
+    let args = args.to_string();
+    let (_, explained, err) = place.run(&["explain", "--config", "c.yaml", "shell", "--args", &args]);
+    assert!(explained.contains("rehearse"), "{explained}{err}");
+}
