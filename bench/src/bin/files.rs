@@ -92,6 +92,11 @@ struct Way<'a> {
     call: Option<Box<dyn Fn() -> Invocation + 'a>>,
 }
 
+/// The state folder for a root, beside it.
+fn state_of(root: &Path) -> PathBuf {
+    root.with_extension("state")
+}
+
 impl Bench {
     fn new(within: &Path, from: From) -> Result<Self, Failure> {
         let root = within.canonicalize()?.join(format!("askfirst-bench-{}", std::process::id()));
@@ -106,7 +111,7 @@ impl Bench {
             "sandbox": {"paths": {"w": {"root": root, "mode": "rw", "approval": {"write": "none"}}}}
         });
         let options = LoadOptions { explicit: None, folder: root.clone(), places };
-        let tools = FileToolset::new(&from_json(&config, &options)?)?;
+        let tools = FileToolset::with_state(&from_json(&config, &options)?, &state_of(&root))?;
         Ok(Self { from, root, tools, elsewhere: Elsewhere::new() })
     }
 
