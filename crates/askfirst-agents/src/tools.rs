@@ -58,6 +58,11 @@ impl FileUpdate {
         &self.path
     }
 
+    /// Returns the absolute paths that change: that of the file, and the one that it moves to.
+    pub fn paths(&self) -> impl Iterator<Item = &str> + Clone {
+        [Some(&self.path), self.to.as_ref()].into_iter().flatten().map(String::as_str)
+    }
+
     /// Returns the calls that change the file, whose content is `current`.
     ///
     /// # Errors
@@ -91,8 +96,18 @@ pub fn map(event: &HookEvent) -> Mapping {
     if let Some(tool) = names::of_mcp(event) {
         return Mapping::Known(vec![Step::Call(call(event, &tool, event.input.clone()), Vec::new())]);
     }
+    // The tool of a server is no tool of the agent, whatever its name.
+    if event.mcp.is_some() {
+        return Mapping::Unknown(Box::new(under_own_name(event)));
+    }
     let known = shell::map(event).or_else(|| files::map(event)).or_else(|| fetch::map(event));
     known.map_or_else(|| Mapping::Unknown(Box::new(under_own_name(event))), Mapping::Known)
+}
+
+/// Whether askfirst maps calls of this tool if it knows their form.
+#[must_use]
+pub fn is_mapped(event: &HookEvent) -> bool {
+    shell::is_mapped(event) || files::is_mapped(event) || fetch::is_mapped(event)
 }
 
 /// Returns the call with the agent's name for its tool, and the agent's whole input.
@@ -158,6 +173,8 @@ fn absolute(cwd: &str, path: &str) -> Option<String> {
     let is_composed = |c: char| matches!(c, '\u{300}'..='\u{36f}' | '\u{1100}'..='\u{11ff}' | '\u{3099}' | '\u{309a}' | '\u{2126}'..='\u{212b}');
     let is_plain = !path.is_empty()
         && path.trim() == path
+        // JavaScript trims this one as well.
+        && !path.contains('\u{feff}')
         && !path.starts_with(['~', '@'])
         && !path.contains("://")
         && !path.starts_with("file:")

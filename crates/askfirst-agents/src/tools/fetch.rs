@@ -6,16 +6,26 @@ use super::{Input, Step, arguments, call, vocabulary};
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
-/// Maps a fetch of one page. Gemini CLI has the addresses in a text for its model, so its fetches are unknown.
-pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
-    let (tool, harmless): (_, &[&str]) = match vocabulary(event) {
+/// Returns the tool of an agent that fetches one page, and its fields that cannot change which one.
+///
+/// Gemini CLI has the addresses in a text for its model, so its fetches are unknown.
+fn tool(agent: Agent) -> Option<(&'static str, &'static [&'static str])> {
+    Some(match agent {
         Agent::Claude => ("WebFetch", &["prompt"]),
         Agent::Qwen => ("web_fetch", &["prompt"]),
         Agent::Copilot => ("web_fetch", &["max_length", "start_index", "raw"]),
         Agent::Opencode => ("webfetch", &["format", "timeout"]),
         Agent::Codex | Agent::Gemini | Agent::Cursor => return None,
-    };
-    if event.tool != tool {
+    })
+}
+
+pub(super) fn is_mapped(event: &HookEvent) -> bool {
+    tool(vocabulary(event)).is_some_and(|(name, _)| event.tool == name)
+}
+
+pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
+    let (name, harmless) = tool(vocabulary(event))?;
+    if event.tool != name {
         return None;
     }
     let mut input = Input::new(event);

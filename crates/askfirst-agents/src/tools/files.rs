@@ -82,6 +82,16 @@ fn tools(agent: Agent) -> Option<FileTools> {
     })
 }
 
+pub(super) fn is_mapped(event: &HookEvent) -> bool {
+    let name = event.tool.as_str();
+    match vocabulary(event) {
+        _ if name.is_empty() => false,
+        Agent::Codex => name == "apply_patch",
+        Agent::Claude if name == "MultiEdit" => true,
+        agent => tools(agent).is_some_and(|tools| [tools.read, tools.write, tools.edit].contains(&name)),
+    }
+}
+
 pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
     match (vocabulary(event), event.tool.as_str()) {
         (_, "") => None,

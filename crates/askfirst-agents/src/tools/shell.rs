@@ -44,9 +44,13 @@ fn tool(agent: Agent) -> ShellTool {
     }
 }
 
+pub(super) fn is_mapped(event: &HookEvent) -> bool {
+    event.tool == tool(vocabulary(event)).name
+}
+
 pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
     let tool = tool(vocabulary(event));
-    if event.tool != tool.name || is_network_request(event) {
+    if !is_mapped(event) || is_network_request(event) {
         return None;
     }
     let mut input = Input::new(event);

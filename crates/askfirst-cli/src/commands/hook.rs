@@ -1,5 +1,6 @@
 //! `hook`: adds askfirst to the config of a coding agent, removes it, and shows the state of every agent.
 
+mod agent_call;
 mod agent_session;
 mod answer;
 mod asking;

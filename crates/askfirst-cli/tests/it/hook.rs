@@ -12,6 +12,7 @@ use crate::commands::{Place, told};
 use crate::person::Terminal;
 
 mod doctor;
+mod evasion;
 mod events;
 mod faults;
 mod plugin;

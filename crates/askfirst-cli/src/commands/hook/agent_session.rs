@@ -192,8 +192,13 @@ impl StoredCall {
     fn is_of(&self, event: &HookEvent) -> bool {
         match (&self.id, &event.use_id) {
             (Some(own), Some(other)) => own == other,
-            (None, _) | (_, None) => self.input == input_of(event),
+            (None, _) | (_, None) => self.has_input_of(event),
         }
+    }
+
+    /// Whether an event is about the same effect. The model may give the id of one call to another one.
+    pub fn has_input_of(&self, event: &HookEvent) -> bool {
+        self.input == input_of(event)
     }
 }
 

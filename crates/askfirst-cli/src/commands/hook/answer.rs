@@ -2,7 +2,6 @@
 //!
 //! Most agents run a call if their hook fails. So every fault here is a denial, a panic and a late answer included.
 
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,23 +9,22 @@ use std::time::Duration;
 
 use askfirst::ports::{Approver, Clock};
 use askfirst::record::{CommitRecord, DecidedRecord, Ending, ExecutedRecord, Record};
-use askfirst::{ApprovalContext, Because, CallId, Cause, Digest, Fact, Mode, Outcome, Refusal};
+use askfirst::{ApprovalContext, Because, CallId, Cause, Digest, Mode, Outcome, Refusal};
 use askfirst_agents::contract::MAX_EVENT;
 use askfirst_agents::settings::TIME_LIMIT;
-use askfirst_agents::tools::{self, Mapping, Step};
+use askfirst_agents::tools;
 use askfirst_agents::{Agent, Answer, HookEvent, Moment, Reply, contract};
 use askfirst_config::{Config, DEFAULT_APPROVAL_TIMEOUT, LoadOptions, Places, Project, load};
 use askfirst_display::Choice;
 use askfirst_display::redact::Mark;
-use askfirst_files::{RootView, Roots};
 use askfirst_runtime::assess::Unknown;
 use askfirst_runtime::clock::SystemClock;
 use askfirst_runtime::in_turn::InTurn;
 use askfirst_runtime::observer::{Event, Observer};
 use askfirst_runtime::rehearsal::{EditId, EditStore};
 use askfirst_runtime::session::{ApproverContext, Session, log_actions};
-use askfirst_shell::Roots as _;
 
+use super::agent_call::{AgentCall, agent_call};
 use super::agent_session::AgentSession;
 use super::asking::{AgentPrompt, SessionApprover, is_terminal_free};
 use super::handed_tools::{HandedCalls, HandedTools};
@@ -37,8 +35,6 @@ use crate::session::{FrontEnd, terminal};
 
 /// The time between the last moment for a person's answer and the end of the agent's patience.
 const RESERVE: Duration = Duration::from_secs(30);
-/// The largest file whose edit is shown.
-const MAX_FILE: u64 = 16 << 20;
 
 /// Answers the event on standard input.
 pub fn answer(common: &Common, agent: Agent) -> Exit {
@@ -64,7 +60,13 @@ fn give(reply: &Reply) -> u8 {
         std::io::stdout().write_all(reply.stdout.as_bytes())?;
         std::io::stdout().flush()
     };
-    if written().is_ok() { reply.code } else { contract::refusal("").code }
+    if written().is_ok() {
+        return reply.code;
+    }
+    let refusal = contract::refusal("cannot write the answer");
+    // Some agents run the call if this text is missing. There is no other way to tell them.
+    let _ = std::io::stderr().write_all(refusal.stderr.as_bytes());
+    refusal.code
 }
 
 fn reply(agent: Agent, config: Option<&Path>) -> Reply {
@@ -120,7 +122,7 @@ fn before(
     let patience = TIME_LIMIT.saturating_sub(RESERVE);
     let timeout = config.main.approval_timeout.unwrap_or(DEFAULT_APPROVAL_TIMEOUT);
     config.main.approval_timeout = Some(timeout.min(patience));
-    let AgentCall { steps, written } = agent_call(event, &config)?;
+    let AgentCall { steps, written, unclear } = agent_call(event, &config, state)?;
     let calls: Vec<ApprovalContext> = steps.iter().map(|(call, _)| call.clone()).collect();
     let remembered = agent_session.remembered().map_err(|e| e.to_string())?;
     let last = remembered.iter().map(|decision| decision.id).max();
@@ -132,7 +134,7 @@ fn before(
         .front_end(&front_end)
         .mode(Mode::Interactive)
         .unknown(Unknown::Silent)
-        .wrap_tools(move |tools, _| Arc::new(HandedTools::new(tools, steps, wrap_handed)))
+        .wrap_tools(move |tools, _| Arc::new(HandedTools::new(tools, steps, unclear, wrap_handed)))
         .remembering(remembered)
         .project(Project::find(options), |_| {})
         .log_in(state)
@@ -148,10 +150,19 @@ fn before(
     let answer = answer_of(event, outcomes, &handed)?;
     if !matches!(answer, Answer::Deny { .. }) {
         let decided = decisions.take();
+        let stored = decided.iter().map(|decided| without_secrets(&session, decided));
+        let stored = stored.collect::<Result<Vec<_>, _>>()?;
         let edit = keep_files(event, &session, state, &written, &decided)?;
-        agent_session.keep_call(event, decided, edit, session.clock.now()).map_err(|e| e.to_string())?;
+        agent_session.keep_call(event, stored, edit, session.clock.now()).map_err(|e| e.to_string())?;
     }
     Ok(answer)
+}
+
+/// Returns a decision as the state of the agent's session may have it.
+fn without_secrets(session: &Session, decided: &DecidedRecord) -> Result<DecidedRecord, String> {
+    let about = session.redactor.about(&decided.call.call.args);
+    let left = serde_json::to_value(decided).map(|value| about.value(&value, Mark::Record).left);
+    left.and_then(serde_json::from_value).map_err(|e| e.to_string())
 }
 
 /// Keeps the files that the agent is about to change, so that undo can restore them.
@@ -259,8 +270,11 @@ fn approver(
 /// Answers an agent that is about to ask the person: it need not ask about a call that askfirst allowed.
 fn permission(event: &HookEvent, session: &AgentSession) -> Result<Answer, String> {
     let call = session.call(event, SystemClock::start().now()).map_err(|e| e.to_string())?;
-    let is_allowed = call
-        .is_some_and(|call| !call.decided.is_empty() && call.decided.iter().all(|decided| decided.approved));
+    let is_allowed = call.is_some_and(|call| {
+        call.has_input_of(event)
+            && !call.decided.is_empty()
+            && call.decided.iter().all(|decided| decided.approved)
+    });
     Ok(if is_allowed { Answer::ALLOW } else { Answer::Nothing })
 }
 
@@ -311,112 +325,4 @@ fn after(
         edits.mark_logged(&commits);
     }
     Ok(Answer::Nothing)
-}
-
-/// A call of the agent in terms of askfirst.
-struct AgentCall {
-    /// The calls that do the same, with facts about each.
-    steps: Vec<(ApprovalContext, Vec<Fact>)>,
-    /// The files in roots that the call changes.
-    written: Vec<PathBuf>,
-}
-
-/// Translates the call of an event. A call about files outside every root keeps the agent's name for its tool.
-fn agent_call(event: &HookEvent, config: &Config) -> Result<AgentCall, String> {
-    let own_name =
-        || AgentCall { steps: vec![(tools::under_own_name(event), Vec::new())], written: Vec::new() };
-    let Mapping::Known(mapped) = tools::map(event) else { return Ok(own_name()) };
-    let mut steps = Vec::new();
-    for step in mapped {
-        match step {
-            Step::Call(call, facts) => steps.push((call, facts)),
-            Step::Update(update) => {
-                let current = text_of(Path::new(update.path())).ok();
-                let Some(calls) = current.and_then(|current| update.calls(&current).ok()) else {
-                    return Ok(own_name());
-                };
-                steps.extend(calls.into_iter().map(|call| (call, Vec::new())));
-            }
-        }
-    }
-    let (mut is_outside, mut written) = (false, Vec::new());
-    for (call, _) in steps.iter().filter(|(call, _)| is_about_files(&call.tool_name)) {
-        let use_of_files = if READS.contains(&&*call.tool_name) { FileUse::Read } else { FileUse::Write };
-        for key in ["path", "to"] {
-            let Some(path) = call.args.get(key).and_then(|path| path.as_str()) else { continue };
-            is_outside |= check_outside(config, Path::new(path), use_of_files)?;
-            if use_of_files == FileUse::Write {
-                written.push(PathBuf::from(path));
-            }
-        }
-    }
-    Ok(if is_outside { own_name() } else { AgentCall { steps, written } })
-}
-
-/// The file tools that change nothing.
-const READS: [&str; 4] = ["read_file", "list_files", "find_in_files", "stat_file"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileUse {
-    Read,
-    Write,
-}
-
-/// Whether a call that stands for a call of the agent is one of a file tool.
-fn is_about_files(tool: &str) -> bool {
-    !matches!(tool, "shell" | "web_fetch") && !tool.starts_with("mcp__")
-}
-
-/// Whether a path is outside every root. Fails if the lists of files that are never read or written have it.
-fn check_outside(config: &Config, path: &Path, use_of_file: FileUse) -> Result<bool, String> {
-    let real = real_path(path).map_err(|e| format!("cannot look at `{}`: {e}", path.display()))?;
-    if config.main.sandbox.paths.values().any(|root| real.starts_with(&root.root)) {
-        return Ok(false);
-    }
-    let roots = Roots::new(config).map_err(|e| e.to_string())?;
-    let view = RootView::new(&roots);
-    let (reason, used) = match use_of_file {
-        FileUse::Read => (view.never_read(&real), "read"),
-        FileUse::Write => (view.never_write(&real), "written"),
-    };
-    match reason {
-        Some(why) => Err(format!("`{}` is never {used}: {why}", path.display())),
-        None => Ok(true),
-    }
-}
-
-/// Follows the links in the part of a path that exists.
-fn real_path(path: &Path) -> std::io::Result<PathBuf> {
-    let mut missing = Vec::new();
-    let mut existing = path;
-    loop {
-        match existing.canonicalize() {
-            Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        // A link that leads nowhere, or a name that is none.
-        let is_link = existing.symlink_metadata().is_ok();
-        let (Some(name), Some(parent)) = (existing.file_name().filter(|_| !is_link), existing.parent())
-        else {
-            return Err(std::io::ErrorKind::NotFound.into());
-        };
-        missing.push(name.to_owned());
-        existing = parent;
-    }
-}
-
-/// The text of a regular file.
-fn text_of(path: &Path) -> std::io::Result<String> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits();
-    let file = File::options().read(true).custom_flags(flags.cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
-    let mut text = String::new();
-    if file.take(MAX_FILE + 1).read_to_string(&mut text)? as u64 > MAX_FILE {
-        return Err(std::io::Error::other("it is too large"));
-    }
-    Ok(text)
 }

@@ -7,7 +7,7 @@ use askfirst::schema::SchemaMismatch;
 use askfirst::toolset::{BoxFuture, DefinitionPin};
 use askfirst::{
     ApprovalAware, ApprovalContext, ApprovalRequest, Args, Assessment, Fact, Invocation, Shown,
-    ToolDefinition, ToolError, Toolset,
+    ToolDefinition, ToolError, Toolset, View, simple_approval_request,
 };
 use serde_json::Value;
 
@@ -28,6 +28,8 @@ pub struct HandedTools {
     inner: Arc<dyn Toolset>,
     /// Facts about calls that the tools do not know.
     facts: Vec<(ApprovalContext, Vec<Fact>)>,
+    /// The tool whose effect askfirst cannot tell.
+    unclear: Option<String>,
     handed: HandedCalls,
 }
 
@@ -35,9 +37,10 @@ impl HandedTools {
     pub fn new(
         inner: Arc<dyn Toolset>,
         facts: Vec<(ApprovalContext, Vec<Fact>)>,
+        unclear: Option<String>,
         handed: HandedCalls,
     ) -> Self {
-        Self { inner, facts, handed }
+        Self { inner, facts, unclear, handed }
     }
 }
 
@@ -76,6 +79,13 @@ impl ApprovalAware for HandedTools {
     fn check_approval(&self, call: &ApprovalContext) -> Assessment {
         let assessment = self.inner.approval().map(|inner| inner.check_approval(call));
         let mut assessment = assessment.unwrap_or_else(Assessment::silent);
+        if self.unclear.as_ref() == Some(&call.tool_name) {
+            // The rules for the tool in askfirst could deny this call, so only a rule for exactly this name allows it.
+            let request =
+                simple_approval_request(&call.tool_name, &call.args, None, &assessment.exclude_keys);
+            assessment.view = View::NeedsApproval(Box::new(request));
+            assessment.firm = true;
+        }
         let of_call = |(known, _): &&(ApprovalContext, Vec<Fact>)| {
             known.tool_name == call.tool_name && known.args == call.args
         };

@@ -9,7 +9,7 @@ use super::AGENT_VARIABLES;
 use crate::commands::{Place, feed};
 use crate::person::Terminal;
 
-const CONFIG: &str = "
+pub(super) const CONFIG: &str = "
 version: 1
 sandbox:
   require_os_sandbox: false
@@ -21,7 +21,7 @@ tools: { WebSearch: { approval: none } }
 ";
 
 /// A home folder with a config of the user and an empty project.
-fn place() -> Place {
+pub(super) fn place() -> Place {
     let place = Place::new("version: 1");
     fs::create_dir_all(place.path().join("config/askfirst")).unwrap();
     fs::create_dir(place.path().join("proj")).unwrap();
@@ -29,14 +29,14 @@ fn place() -> Place {
     place
 }
 
-fn event(place: &Place, name: &str, tool: &str, input: &Value, id: &str) -> Value {
+pub(super) fn event(place: &Place, name: &str, tool: &str, input: &Value, id: &str) -> Value {
     json!({
         "session_id": "s1", "transcript_path": "/x", "cwd": place.path().join("proj"), "permission_mode": "default",
         "hook_event_name": name, "tool_name": tool, "tool_input": input, "tool_use_id": id,
     })
 }
 
-fn hook(place: &Place, agent: &str) -> Command {
+pub(super) fn hook(place: &Place, agent: &str) -> Command {
     let mut command = place.command(&["hook", agent]);
     for name in AGENT_VARIABLES {
         command.env_remove(name);
@@ -45,7 +45,7 @@ fn hook(place: &Place, agent: &str) -> Command {
 }
 
 /// Sends an event. Returns the exit code, the decision and the reason.
-fn answer(place: &Place, agent: &str, event: &Value) -> (i32, String, String) {
+pub(super) fn answer(place: &Place, agent: &str, event: &Value) -> (i32, String, String) {
     let (code, out, err) = feed(hook(place, agent), event.to_string().as_bytes());
     let said: Value = serde_json::from_str(&out).unwrap_or(Value::Null);
     let said = &said["hookSpecificOutput"];
@@ -54,13 +54,13 @@ fn answer(place: &Place, agent: &str, event: &Value) -> (i32, String, String) {
 }
 
 /// Asks Claude's hook about a call.
-fn claude(place: &Place, tool: &str, input: &Value, id: &str) -> (String, String) {
+pub(super) fn claude(place: &Place, tool: &str, input: &Value, id: &str) -> (String, String) {
     let (code, decision, reason) = answer(place, "claude", &event(place, "PreToolUse", tool, input, id));
     assert_eq!(code, 0, "{decision} {reason}");
     (decision, reason)
 }
 
-fn log(place: &Place) -> String {
+pub(super) fn log(place: &Place) -> String {
     let (code, out, err) = place.run(&["log", "-n", "100", "--json"]);
     assert_eq!(code, 0, "{err}");
     out
