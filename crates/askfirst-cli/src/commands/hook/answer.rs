@@ -23,6 +23,8 @@ use askfirst_runtime::in_turn::InTurn;
 use askfirst_runtime::observer::{Event, Observer};
 use askfirst_runtime::rehearsal::{EditId, EditStore};
 use askfirst_runtime::session::{ApproverContext, Session, log_actions};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use super::agent_call::{AgentCall, agent_call};
 use super::agent_session::AgentSession;
@@ -39,18 +41,29 @@ const RESERVE: Duration = Duration::from_secs(30);
 /// Answers the event on standard input.
 pub fn answer(common: &Common, agent: Agent) -> Exit {
     let turn = Arc::new(Mutex::new(()));
-    let late = Arc::clone(&turn);
+    let (late, ended) = (Arc::clone(&turn), Arc::clone(&turn));
     // If there is no thread, the agent's time limit ends this process, and `install` made that a denial where it can.
     let _ = std::thread::Builder::new().name("askfirst-deadline".to_owned()).spawn(move || {
         std::thread::sleep(TIME_LIMIT.saturating_sub(RESERVE / 3));
-        let _turn = late.lock();
-        let exit = give(&contract::refusal("askfirst had no answer in time"));
-        std::process::exit(exit.into());
+        refuse(&late, "askfirst had no answer in time");
     });
+    // A process that a signal ends is a hook that crashed, and most agents then run the call.
+    if let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) {
+        let _ = std::thread::Builder::new().name("askfirst-signals".to_owned()).spawn(move || {
+            signals.forever().for_each(|_| refuse(&ended, "a signal ended askfirst before it had an answer"));
+        });
+    }
     let reply = std::panic::catch_unwind(|| reply(agent, common.config.as_deref()));
     let reply = reply.unwrap_or_else(|_| contract::refusal("askfirst failed; see its standard error"));
     let _turn = turn.lock();
     Exit::Child(give(&reply))
+}
+
+/// Ends this process with a denial, unless its answer is being written.
+fn refuse(turn: &Mutex<()>, reason: &str) {
+    let _turn = turn.lock();
+    askfirst_terminal::restore_terminals();
+    std::process::exit(give(&contract::refusal(reason)).into());
 }
 
 /// Writes a reply. Returns the exit code, which denies the call if the reply cannot be written.

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::events::{CONFIG, answer, claude, event, hook, place};
 use crate::commands::{Place, feed};
+use crate::person::Terminal;
 
 /// A place whose policy allows each call that no rule is about.
 fn open_place(more: &str) -> Place {
@@ -171,4 +173,28 @@ fn tool_of_a_server_is_never_one_of_the_agent() {
     assert_eq!(answer(&place, "gemini", &call).0, 0);
     let (_, out, _) = place.run(&["log", "-n", "100", "--json"]);
     assert!(out.contains("\"tool_name\":\"run_shell_command\"") && !out.contains("\"shell\""), "{out}");
+}
+
+// invariant: 1
+#[test]
+fn signal_before_an_answer_is_a_denial_with_a_reason() {
+    let place = place();
+    let mut watcher = Terminal::start(&place, &["watch"]);
+    watcher.wait_for("waiting");
+    for (signal, command) in
+        [(Signal::HUP, "npm test"), (Signal::INT, "npm audit"), (Signal::TERM, "npm outdated")]
+    {
+        let asked = event(&place, "PreToolUse", "Bash", &json!({"command": command}), "t1");
+        fs::write(place.path().join("event"), asked.to_string()).unwrap();
+        // Without `setsid`, so that the signal hits the program itself.
+        let mut program = Command::new(env!("CARGO_BIN_EXE_askfirst"));
+        place.alone(program.args(["hook", "codex"]).current_dir(place.path()));
+        program.stdin(fs::File::open(place.path().join("event")).unwrap());
+        let hook = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        watcher.wait_for(command);
+        kill_process(Pid::from_child(&hook), signal).unwrap();
+        let output = hook.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("a signal"), "{:?} {said}", output.status);
+    }
 }
