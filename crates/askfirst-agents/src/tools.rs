@@ -13,7 +13,7 @@ use askfirst::{ApprovalContext, Args, Fact};
 use serde_json::Value;
 
 use crate::agent::Agent;
-use crate::event::{HookEvent, Moment};
+use crate::event::HookEvent;
 
 pub use patch::UpdateError;
 
@@ -135,15 +135,6 @@ pub fn rewritten(event: &HookEvent, args: &Args) -> Option<Args> {
     Some(input)
 }
 
-/// Returns the agent whose names an event uses. Copilot CLI names the tools of permission requests as Claude Code does.
-fn vocabulary(event: &HookEvent) -> Agent {
-    if event.agent == Agent::Copilot && event.moment == Moment::PermissionRequest {
-        Agent::Claude
-    } else {
-        event.agent
-    }
-}
-
 /// Creates a call with the metadata of the event.
 fn call(event: &HookEvent, tool: &str, args: Args) -> ApprovalContext {
     let caller = match &event.caller {
@@ -195,7 +186,7 @@ struct Input<'a> {
 
 impl<'a> Input<'a> {
     fn new(event: &'a HookEvent) -> Self {
-        Self { agent: vocabulary(event), cwd: &event.cwd, left: event.input.clone() }
+        Self { agent: event.agent, cwd: &event.cwd, left: event.input.clone() }
     }
 
     /// Takes a required text.

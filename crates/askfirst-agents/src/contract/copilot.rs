@@ -1,7 +1,7 @@
 //! The contract of Copilot CLI.
 //!
-//! The fields of an event depend on the name that the config gives it. Before a call, askfirst uses `preToolUse`, whose
-//! events have camelCase fields and no name. Its permission requests are `PermissionRequest`, with snake_case fields.
+//! Events before a call have no name. Permission requests have one, and only changes of files cause them after askfirst
+//! allowed a call. They have the diff instead of the input, so askfirst leaves them to Copilot CLI.
 //! Copilot CLI denies on exit code 2 at both, so a denial has that code too.
 
 use askfirst::Args;
@@ -13,22 +13,22 @@ use crate::agent::Agent;
 use crate::answer::{Answer, Reply, readable};
 use crate::event::{HookEvent, Moment};
 
-const MOMENTS: [(&str, Moment); 1] = [("PermissionRequest", Moment::PermissionRequest)];
-
 pub(super) fn read(mut fields: Fields) -> Result<HookEvent, ContractError> {
-    if fields.0.contains_key("hook_event_name") {
-        return fields.event(Agent::Copilot, &MOMENTS);
-    }
-    let input = match fields.0.remove("toolArgs") {
-        None => return Err(ContractError::Missing("toolArgs")),
+    let (moment, arguments) = match fields.optional_name("hookName")? {
+        None => (Moment::BeforeCall, "toolArgs"),
+        Some(name) if name == "permissionRequest" => (Moment::PermissionRequest, "toolInput"),
+        Some(name) => return Err(ContractError::UnknownEvent(name)),
+    };
+    let input = match fields.0.remove(arguments) {
+        None => return Err(ContractError::Missing(arguments)),
         Some(Value::Null) => Args::new(),
         Some(Value::Object(map)) => map,
         Some(Value::String(text)) => parse(text.as_bytes())?,
-        Some(other) => return Err(wrong_type("toolArgs", "an object", &other)),
+        Some(other) => return Err(wrong_type(arguments, "an object", &other)),
     };
     Ok(HookEvent {
         agent: Agent::Copilot,
-        moment: Moment::BeforeCall,
+        moment,
         session: fields.name("sessionId")?,
         use_id: None,
         cwd: fields.folder("cwd")?,

@@ -75,6 +75,7 @@ pub fn limits(agent: Agent) -> &'static [&'static str] {
         Agent::Codex => &[
             "Codex runs a call if askfirst is missing, crashes, or does not answer in time.",
             "Codex runs a hook only while you trust exactly this hook; `codex exec` does not report a skipped hook.",
+            "Codex shows no hook what the model types into a program that still runs.",
             "Codex cannot ask from a hook: askfirst asks on its own terminal or through `askfirst watch`.",
         ],
         Agent::Gemini => &[
@@ -84,6 +85,7 @@ pub fn limits(agent: Agent) -> &'static [&'static str] {
         ],
         Agent::Copilot => &[
             "Copilot runs a call if askfirst does not answer in time.",
+            "Copilot still asks by its own rules about a change of a file that askfirst allows.",
             "Copilot skips `.github/hooks` in a folder that you do not trust in Copilot, and does not report it.",
         ],
         Agent::Qwen => &["Qwen Code runs a call if askfirst crashes or does not answer in time."],

@@ -2,7 +2,7 @@
 
 use askfirst::Fact;
 
-use super::{Input, Step, arguments, call, vocabulary};
+use super::{Input, Step, arguments, call};
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
@@ -12,7 +12,7 @@ use crate::event::HookEvent;
 fn tool(agent: Agent) -> Option<(&'static str, &'static [&'static str])> {
     Some(match agent {
         Agent::Claude => ("WebFetch", &["prompt"]),
-        Agent::Qwen => ("web_fetch", &["prompt"]),
+        Agent::Qwen => ("web_fetch", &["prompt", "format"]),
         Agent::Copilot => ("web_fetch", &["max_length", "start_index", "raw"]),
         Agent::Opencode => ("webfetch", &["format", "timeout"]),
         Agent::Codex | Agent::Gemini | Agent::Cursor => return None,
@@ -20,11 +20,11 @@ fn tool(agent: Agent) -> Option<(&'static str, &'static [&'static str])> {
 }
 
 pub(super) fn is_mapped(event: &HookEvent) -> bool {
-    tool(vocabulary(event)).is_some_and(|(name, _)| event.tool == name)
+    tool(event.agent).is_some_and(|(name, _)| event.tool == name)
 }
 
 pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
-    let (name, harmless) = tool(vocabulary(event))?;
+    let (name, harmless) = tool(event.agent)?;
     if event.tool != name {
         return None;
     }

@@ -5,7 +5,7 @@
 use askfirst::Args;
 use serde_json::Value;
 
-use super::{FileChange, FileUpdate, Input, Step, UpdateError, arguments, call, patch, vocabulary};
+use super::{FileChange, FileUpdate, Input, Step, UpdateError, arguments, call, patch};
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
@@ -42,7 +42,7 @@ fn tools(agent: Agent) -> Option<FileTools> {
         old: "old_string",
         new: "new_string",
         all: "replace_all",
-        harmless: &["offset", "limit", "pages"],
+        harmless: &["offset", "limit", "pages", "allow_large"],
     };
     Some(match agent {
         Agent::Claude => claude,
@@ -64,7 +64,7 @@ fn tools(agent: Agent) -> Option<FileTools> {
             old: "old_str",
             new: "new_str",
             all: "",
-            harmless: &["view_range"],
+            harmless: &["view_range", "forceReadLargeFiles"],
         },
         Agent::Opencode => FileTools {
             read: "read",
@@ -84,7 +84,7 @@ fn tools(agent: Agent) -> Option<FileTools> {
 
 pub(super) fn is_mapped(event: &HookEvent) -> bool {
     let name = event.tool.as_str();
-    match vocabulary(event) {
+    match event.agent {
         _ if name.is_empty() => false,
         Agent::Codex => name == "apply_patch",
         Agent::Claude if name == "MultiEdit" => true,
@@ -93,7 +93,7 @@ pub(super) fn is_mapped(event: &HookEvent) -> bool {
 }
 
 pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
-    match (vocabulary(event), event.tool.as_str()) {
+    match (event.agent, event.tool.as_str()) {
         (_, "") => None,
         (Agent::Codex, "apply_patch") => patched(event),
         (Agent::Claude, "MultiEdit") => multi_edit(event),
@@ -168,7 +168,7 @@ fn taken(input: &mut Input<'_>, tools: &FileTools) -> Option<Edit> {
 }
 
 fn multi_edit(event: &HookEvent) -> Option<Vec<Step>> {
-    let tools = tools(vocabulary(event))?;
+    let tools = tools(event.agent)?;
     let mut input = Input::new(event);
     let path = input.path(tools.path)?;
     let Value::Array(items) = input.left.remove("edits")? else { return None };
@@ -176,7 +176,7 @@ fn multi_edit(event: &HookEvent) -> Option<Vec<Step>> {
     let mut edits = Vec::new();
     for item in items {
         let Value::Object(left) = item else { return None };
-        let mut input = Input { agent: vocabulary(event), cwd: &event.cwd, left };
+        let mut input = Input { agent: event.agent, cwd: &event.cwd, left };
         edits.push(taken(&mut input, &tools).filter(|edit| !edit.old.is_empty())?);
         input.end()?;
     }

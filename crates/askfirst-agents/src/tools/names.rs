@@ -1,6 +1,5 @@
 //! The names of tools that have no counterpart in askfirst, and of the tools of MCP servers.
 
-use super::vocabulary;
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
@@ -35,7 +34,7 @@ pub(super) fn own(agent: Agent, tool: &str) -> String {
 
 /// Returns the name for a tool of an MCP server: `mcp__server__tool`.
 pub(super) fn of_mcp(event: &HookEvent) -> Option<String> {
-    match (vocabulary(event), &event.mcp) {
+    match (event.agent, &event.mcp) {
         (Agent::Gemini | Agent::Cursor, Some(mcp)) => {
             let (server, tool) = (mcp.server.as_str(), mcp.tool.as_str());
             // Otherwise another server's tool could have the same name.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Input, Step, absolute, arguments, call, vocabulary};
+use super::{Input, Step, absolute, arguments, call};
 use crate::agent::Agent;
 use crate::event::{HookEvent, Moment};
 
@@ -19,7 +19,7 @@ struct ShellTool {
 
 /// Returns the shell tool of an agent.
 ///
-/// Copilot CLI runs commands in shells that it keeps, and `sessionId` says in which. Its folder is then unknown.
+/// Copilot CLI can run a command in the folder of an earlier one, which `shellId` names. Its folder is then unknown.
 fn tool(agent: Agent) -> ShellTool {
     let plain = |name| ShellTool { name, folder: None, limit: None, background: None };
     match agent {
@@ -45,11 +45,11 @@ fn tool(agent: Agent) -> ShellTool {
 }
 
 pub(super) fn is_mapped(event: &HookEvent) -> bool {
-    event.tool == tool(vocabulary(event)).name
+    event.tool == tool(event.agent).name
 }
 
 pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
-    let tool = tool(vocabulary(event));
+    let tool = tool(event.agent);
     if !is_mapped(event) || is_network_request(event) {
         return None;
     }
@@ -78,7 +78,19 @@ pub(super) fn map(event: &HookEvent) -> Option<Vec<Step>> {
         Agent::Claude => (!input.flag("dangerouslyDisableSandbox")?).then_some(())?,
         // Cursor reports whether the command runs in its sandbox. The agent has no say in it.
         Agent::Cursor => input.flag("sandbox").map(drop)?,
-        Agent::Codex | Agent::Gemini | Agent::Copilot | Agent::Qwen | Agent::Opencode => {}
+        // After `initial_wait`, the command goes on.
+        Agent::Copilot => {
+            input.ignore(&["initial_wait"]);
+            let (mode, detached) = (input.left.remove("mode"), input.flag("detach")?);
+            match mode.as_ref().map_or(Some("sync"), Value::as_str) {
+                Some("sync") if !detached => {}
+                Some("async") => args.push(("background", true.into())),
+                Some(_) | None => return None,
+            }
+        }
+        // Gemini CLI waits so long before it reads the first output.
+        Agent::Gemini => input.ignore(&["delay_ms"]),
+        Agent::Codex | Agent::Qwen | Agent::Opencode => {}
     }
     input.ignore(&["description"]);
     input.end()?;

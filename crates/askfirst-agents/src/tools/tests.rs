@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::event::{Caller, McpTool};
+use crate::event::{Caller, McpTool, Moment};
 
 fn object(value: Value) -> Args {
     value.as_object().unwrap().clone()
@@ -91,6 +91,16 @@ fn background_and_time_limit_of_a_command_stay() {
         "shell",
         json!({"command": "npm start", "cwd": "/home/ada/shop", "timeout": 90.0, "background": true}),
     );
+    let late = json!({"command": "a", "is_background": false, "delay_ms": 500});
+    let args = || json!({"command": "a", "cwd": "/home/ada/shop"});
+    assert_only(Agent::Gemini, "run_shell_command", late, "shell", args());
+    let mode = |mode: &str| json!({"command": "a", "mode": mode, "initial_wait": 60});
+    assert_only(Agent::Copilot, "bash", mode("sync"), "shell", args());
+    let args = json!({"command": "a", "cwd": "/home/ada/shop", "background": true});
+    assert_only(Agent::Copilot, "bash", mode("async"), "shell", args);
+    for input in [mode("later"), json!({"command": "a", "detach": true})] {
+        assert_unknown(Agent::Copilot, "bash", input, "bash");
+    }
     for input in [json!({"command": "a", "timeout": "9"}), json!({"command": "a", "timeout": -1})] {
         assert_unknown(Agent::Claude, "Bash", input, "Bash");
     }
@@ -114,7 +124,7 @@ fn command_with_a_field_that_could_matter_keeps_its_input() {
     }
     let plain = json!({"command": "ls", "dangerouslyDisableSandbox": false});
     assert_only(Agent::Claude, "Bash", plain, "shell", json!({"command": "ls", "cwd": "/home/ada/shop"}));
-    assert_unknown(Agent::Copilot, "bash", json!({"command": "ls", "sessionId": "main"}), "bash");
+    assert_unknown(Agent::Copilot, "bash", json!({"command": "ls", "shellId": "main"}), "bash");
     assert_unknown(Agent::Codex, "Bash", json!({"command": "ls", "timeout": 1}), "Bash");
 }
 
@@ -124,14 +134,6 @@ fn network_request_of_codex_is_no_command() {
     let mut request = event(Agent::Codex, "Bash", input);
     request.moment = Moment::PermissionRequest;
     assert!(matches!(map(&request), Mapping::Unknown(call) if call.tool_name == "Bash"));
-}
-
-#[test]
-fn permission_request_of_copilot_has_the_names_of_claude() {
-    let mut request = event(Agent::Copilot, "Bash", json!({"command": "git push"}));
-    assert!(matches!(map(&request), Mapping::Unknown(_)));
-    request.moment = Moment::PermissionRequest;
-    assert_eq!(only(map(&request)).0, "shell");
 }
 
 #[test]
@@ -194,8 +196,10 @@ fn file_tools_of_every_agent_are_the_file_tools() {
             assert_eq!(Value::from(call.args), input);
         }
     }
-    let read = json!({"file_path": "/a", "offset": 10, "limit": 20});
+    let read = json!({"file_path": "/a", "offset": 10, "limit": 20, "allow_large": true});
     assert_only(Agent::Claude, "Read", read, "read_file", json!({"path": "/a"}));
+    let read = json!({"path": "/a", "view_range": [1, 20], "forceReadLargeFiles": true});
+    assert_only(Agent::Copilot, "view", read, "read_file", json!({"path": "/a"}));
     let read = json!({"file_path": "/a", "attachments": []});
     assert_only(Agent::Cursor, "Read", read, "read_file", json!({"path": "/a"}));
     assert_unknown(
@@ -276,6 +280,8 @@ fn fetch_names_its_host() {
     let [Step::Call(call, facts)] = steps.as_slice() else { panic!("{steps:?}") };
     assert_eq!(facts, &[Fact::new("host", "docs.rs")]);
     assert_eq!(Value::from(call.args.clone()), json!({"url": "https://Docs.rs/serde", "host": "docs.rs"}));
+    let fetch = json!({"url": "https://a/", "prompt": "Summarize", "format": "html"});
+    assert_only(Agent::Qwen, "web_fetch", fetch, "web_fetch", json!({"url": "https://a/", "host": "a"}));
     assert_unknown(Agent::Claude, "WebFetch", json!({"url": "https://a/", "method": "POST"}), "WebFetch");
     assert_unknown(Agent::Gemini, "web_fetch", json!({"prompt": "Read https://a/"}), "gemini__web_fetch");
 }

@@ -96,7 +96,7 @@ fn gemini_gets_deny_or_a_new_input_and_otherwise_silence() {
 
 #[test]
 fn copilot_gets_a_denial_with_exit_code_2() {
-    let (before, permission) = ("copilot/1.0.102/before_bash", "copilot/1.0.102/permission_bash");
+    let (before, permission) = ("copilot/1.0.102/before_bash", "copilot/1.0.102/permission_edit");
     assert_printed(before, Answer::ALLOW, json!({"permissionDecision": "allow"}));
     assert_printed(
         before,
