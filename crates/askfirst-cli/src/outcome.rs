@@ -39,30 +39,15 @@ pub fn as_json(outcome: &Outcome, summary: &CallSummary) -> Map<String, Value> {
     fields
 }
 
-/// The arguments that say what a call is about. A summary starts with the first of them.
-const SUBJECTS: [&str; 5] = ["command", "argv", "path", "file_path", "url"];
-
-/// The number of characters of that argument in a summary.
-const MAX_SUBJECT: usize = 200;
-
 /// Summarizes a call, without its secrets.
 pub fn summary_of(call: &ApprovalContext, redactor: &Redactor) -> String {
     let tool = redactor.text(&call.tool_name, Mark::Screen).left;
-    summary_without_secrets(&tool, redactor.args(&call.args, Mark::Screen).left)
+    summary_without_secrets(&tool, &redactor.args(&call.args, Mark::Screen).left)
 }
 
 /// Summarizes a call whose secrets are already hidden: its command or path first.
-pub fn summary_without_secrets(tool: &str, mut args: Args) -> String {
-    let subject = SUBJECTS.iter().find_map(|key| args.remove_entry(*key));
-    let subject = subject.map(|(key, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let short: String = text.chars().take(MAX_SUBJECT).collect();
-        let end = if short.len() < text.len() { "…" } else { "" };
-        format!("{key}: {short}{end}")
-    });
-    let parts = subject.into_iter().chain([summary(&args)]).filter(|part| !part.is_empty());
-    let parts = parts.collect::<Vec<_>>().join(", ");
-    if parts.is_empty() { tool.to_owned() } else { format!("{tool} ({parts})") }
+pub fn summary_without_secrets(tool: &str, args: &Args) -> String {
+    if args.is_empty() { tool.to_owned() } else { format!("{tool} ({})", summary(args)) }
 }
 
 /// Summarizes an outcome in a few words.

@@ -341,6 +341,22 @@ fn preview_without_a_limit_shows_everything() {
 }
 
 #[test]
+fn summary_starts_with_the_command_or_path() {
+    let long = "x".repeat(250);
+    let summary = |value| summary(&args(value));
+    assert_eq!(
+        summary(json!({"content": "text", "mode": 1, "path": "a.md"})),
+        "path: a.md, content: text, mode: 1"
+    );
+    assert_eq!(summary(json!({"argv": ["ls", "-l"], "a": null})), r#"argv: ["ls","-l"], a: null"#);
+    assert_eq!(
+        summary(json!({"a": long, "command": long})),
+        format!("command: {}…, a: {}…", "x".repeat(200), "x".repeat(40))
+    );
+    assert_eq!(summary(json!({})), "");
+}
+
+#[test]
 fn short_secret_hides_no_fact_and_no_program() {
     for password in ["p", "echo", "/tmp/t1", "tmp/t1/p"] {
         let args = args(json!({"user": "u", "password": password}));

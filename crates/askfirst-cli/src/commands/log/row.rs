@@ -147,7 +147,7 @@ impl LogRow {
         }
         if let Some(Value::Object(args)) = entry.fields.get_mut("call").and_then(|call| call.get_mut("args"))
         {
-            self.what = summary_without_secrets(&self.tool, std::mem::take(args));
+            self.what = summary_without_secrets(&self.tool, args);
         } else if self.what.is_empty() {
             self.what.clone_from(&self.tool);
         }

@@ -133,7 +133,7 @@ impl<'a> CallSummary<'a> {
     fn lines(&self, id: &str) -> Vec<(&'static str, String)> {
         let mut lines = vec![("call", id.to_owned())];
         if let Some(call) = &self.call {
-            lines.push(("what", summary_without_secrets(&call.call.tool_name, call.call.args.clone())));
+            lines.push(("what", summary_without_secrets(&call.call.tool_name, &call.call.args)));
         }
         if let Some(first) = self.first {
             let caller = self.call.as_ref().and_then(|call| call.call.metadata.get("caller")?.as_str());
