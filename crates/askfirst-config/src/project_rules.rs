@@ -66,17 +66,6 @@ pub enum RuleScope {
     Pattern(OfferedPattern),
 }
 
-impl RuleScope {
-    /// Describes the scope for a person.
-    #[must_use]
-    pub fn words(&self) -> &str {
-        match self {
-            Self::Payload(_) => "equal calls",
-            Self::Pattern(pattern) => &pattern.label,
-        }
-    }
-}
-
 /// Whether the rules of the main repository also apply in a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MainRules {

@@ -43,7 +43,7 @@ pub fn list(common: &Common) -> anyhow::Result<Exit> {
     for session in &found {
         for entry in &session.remembered {
             let word = if entry.decision.approved { "yes" } else { "no" };
-            let covers = entry.pattern.as_ref().map_or("equal calls", |pattern| pattern.label.as_str());
+            let covers = entry.pattern.as_ref().map_or("these calls", |pattern| pattern.label.as_str());
             let time = if session.session == PROJECT {
                 format!("since {}, always in this project", rfc3339(entry.since))
             } else {

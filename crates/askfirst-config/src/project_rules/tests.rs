@@ -92,7 +92,7 @@ fn stored_rule_covers_what_was_approved() {
         OfferedPattern::new("`git push` with any arguments", fields, [("words", Loosen::StartsWith)]);
     let wider = RememberedDecision { pattern: Some(pattern), ..approval(2) };
     let rules = project.add(vec![approval(1), wider]).unwrap();
-    assert_eq!(rules[1].covers.words(), "`git push` with any arguments");
+    assert_eq!(rules[1].description, "`git push` with any arguments");
     let mut memory = ApprovalMemory::default();
     project.in_force().decisions().for_each(|entry| memory.insert(entry));
     let mut covers = |payload, definition: &str, risk| {

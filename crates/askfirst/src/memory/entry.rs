@@ -34,7 +34,7 @@ pub struct RememberedDecision {
     pub risk: Risk,
     /// The decision.
     pub decision: ApprovalDecision,
-    /// The description of the request.
+    /// The calls in words: those that the tool counts as the same, or else the description of the request.
     pub description: String,
     /// When the decision was made.
     pub since: Timestamp,
@@ -83,7 +83,7 @@ pub(crate) fn entries_of(
         pattern: pattern.map(|pattern| OfferedPattern { tools: Vec::new(), ..pattern }),
         risk: request.risk,
         decision: ApprovalDecision { cause: Cause::Memory, edited_args: None, ..decision.clone() },
-        description: request.description.clone(),
+        description: request.same.as_ref().unwrap_or(&request.description).clone(),
         since: now,
         until,
         hits: 0,

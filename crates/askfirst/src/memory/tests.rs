@@ -41,6 +41,16 @@ fn approved(memory: &mut ApprovalMemory, payload: &Value) -> Option<bool> {
 }
 
 #[test]
+fn remembered_answer_names_the_calls_that_it_covers() {
+    let mut memory = ApprovalMemory::default();
+    let path = ApprovalRequest { same: Some("any `t` of a".to_owned()), ..request(json!({"path": "a"})) };
+    memory.remember(&path, yes(), NOW);
+    memory.remember(&request(json!(1)), yes(), NOW);
+    let described: Vec<&str> = memory.list(NOW).iter().map(|entry| entry.description.as_str()).collect();
+    assert_eq!(described, ["any `t` of a", "a description"]);
+}
+
+#[test]
 fn only_deeply_equal_payloads_match() {
     let values = [
         json!(1),

@@ -60,7 +60,7 @@ fn yes_for_always_answers_a_later_process_until_revoked() {
     assert_eq!(call(&place, "two", &[]).0, 5, "another call is asked about");
     assert_eq!(call(&place, "one", &["--strict"]).0, 3);
     let (_, listed, _) = in_shop(&place, &["memory"]);
-    assert!(listed.starts_with("project:1  yes to `note` for equal calls, since 20"), "{listed}");
+    assert!(listed.starts_with("project:1  yes to `note` for these calls, since 20"), "{listed}");
     let (_, effective, _) = in_shop(&place, &["effective"]);
     let line = effective.lines().find(|line| line.starts_with("your_rules[1]: always yes to note")).unwrap();
     assert!(line.contains("/state/askfirst/projects/"), "{line}");
