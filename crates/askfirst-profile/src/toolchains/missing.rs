@@ -1,6 +1,6 @@
 //! Explains why a program was not found: its folder exists outside the sandbox, and is hidden inside.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use askfirst_sandbox::{Denial, DeniedPath, OSProfile};
 
@@ -62,12 +62,15 @@ impl Toolchains {
 
     /// Names the hidden folders of `PATH`, for a shell whose errors are not known. Returns `None` if there are none.
     pub fn name_hidden_entries(&self) -> Option<String> {
-        let entries = self.start.iter().flat_map(|start| &start.path);
-        let entries = entries.filter(|entry| entry.is_absolute() && self.hidden.contains_key(*entry));
+        let entries = self.absolute_entries().filter(|entry| self.hidden.contains_key(*entry));
         let names: Vec<String> = entries.map(|entry| format!("`{}`", self.shorten(entry))).collect();
         (!names.is_empty()).then(|| {
             format!("these folders of `PATH` are hidden in the sandbox: {}{SEE_DOCTOR}", names.join(", "))
         })
+    }
+
+    fn absolute_entries(&self) -> impl Iterator<Item = &PathBuf> + Clone {
+        self.start.iter().flat_map(|start| &start.path).filter(|entry| entry.is_absolute())
     }
 
     /// Explains why a program does not start. Returns `None` if nothing of it is hidden.
@@ -75,7 +78,7 @@ impl Toolchains {
     /// A process in the sandbox may have chosen the name. So the answer must not say whether a hidden file exists, except
     /// for a program on `PATH`.
     pub fn explain_program(&self, name: &Path, folder: &Path, profile: &OSProfile) -> Option<String> {
-        let entries = self.start.iter().flat_map(|start| &start.path).filter(|entry| entry.is_absolute());
+        let entries = self.absolute_entries();
         let is_plain = name.file_name() == Some(name.as_os_str());
         let path = match is_plain {
             true => {
@@ -92,6 +95,10 @@ impl Toolchains {
             }
             false => folder.join(name),
         };
+        self.explain_path(&path, name, profile).or_else(|| outside(name, profile))
+    }
+
+    fn explain_path(&self, path: &Path, name: &Path, profile: &OSProfile) -> Option<String> {
         let above = path.parent()?.canonicalize().ok()?;
         let real = above.join(path.file_name()?);
         if is_visible(profile, &real) {
@@ -100,7 +107,7 @@ impl Toolchains {
             return Some(format!("`{name}` needs `{needed}`, which is hidden in the sandbox{SEE_DOCTOR}"));
         }
         let is_here = |entry: &&PathBuf| entry.canonicalize().is_ok_and(|entry| entry == above);
-        let entry = entries.clone().find(is_here)?;
+        let entry = self.absolute_entries().find(is_here)?;
         let reason = self.hidden.get(entry).map(|reason| format!(": {reason}")).unwrap_or_default();
         let hint = match self.config_line(entry) {
             Some(line) => format!("; hint: `{line}` would show it"),
@@ -167,6 +174,21 @@ fn needed(program: PathBuf, profile: &OSProfile) -> Option<PathBuf> {
         }
     }
     None
+}
+
+/// Names the folder of an absolute path of which the sandbox shows nothing. Only the path itself decides this, and not
+/// whether a file exists there.
+fn outside(path: &Path, profile: &OSProfile) -> Option<String> {
+    let is_normal = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    let grants = profile.readable.iter().chain(&profile.writable).chain(&profile.scratch);
+    let links = profile.links.iter().map(|(link, _)| link);
+    let own = ["/dev", "/proc", "/tmp"].map(PathBuf::from);
+    let mut shown = grants.map(|grant| &grant.path).chain(&profile.system).chain(links).chain(&own);
+    if !path.is_absolute() || !path.components().all(is_normal) || shown.any(|open| path.starts_with(open)) {
+        return None;
+    }
+    let folder = show(path.parent()?);
+    Some(format!("`{folder}` is not among the folders that the sandbox shows{SEE_DOCTOR}"))
 }
 
 /// Whether a process with this profile can read a path whose folder has no links.

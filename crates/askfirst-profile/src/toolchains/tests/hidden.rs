@@ -78,6 +78,21 @@ fn output_of_a_pipeline_names_the_hidden_folder() {
 }
 
 #[test]
+fn absolute_path_names_a_folder_that_is_not_shown() {
+    let world = world();
+    // The answer is the same for a file that exists and for one that does not.
+    for (program, folder) in [("/var/log/tool", "/var/log"), ("/nowhere/bin/tool", "/nowhere/bin")] {
+        let line = world.explain(&format!("bash: line 1: {program}: No such file or directory\n"));
+        let expected = format!("`{folder}` is not among the folders that the sandbox shows; hint: ");
+        assert!(line.clone().is_some_and(|line| line.starts_with(&expected)), "{line:?}");
+    }
+    let inside = world.at("project/nowhere").display().to_string();
+    for program in ["/usr/bin/nowhere", "/tmp/nowhere", "/usr/../nowhere/tool", "./nowhere", &inside] {
+        assert_eq!(world.explain(&format!("bash: line 1: {program}: not found\n")), None, "{program}");
+    }
+}
+
+#[test]
 fn output_without_a_hidden_program_is_not_explained() {
     let mut world = world();
     world.program("home/bin/both", "");
