@@ -78,6 +78,8 @@ pub fn list(common: &Common, flags: &LogFlags) -> anyhow::Result<Exit> {
     printer.end();
     if flags.follow {
         follow(&mut entries, &mut printer);
+    } else if matches!(&printer.format, Format::Rows { header } if header.is_empty()) {
+        err("the audit log has no such calls");
     }
     Ok(exit)
 }

@@ -120,6 +120,9 @@ fn log_filters_rows_and_entries_alike() {
         assert_eq!(place.run(&[&LOG, bad].concat()).0, 2, "{bad:?}");
     }
     assert_eq!(place.run(&["log", "--refused", "verify", "--config", "c.yaml"]).0, 2);
+    let nothing = (0, String::new(), "the audit log has no such calls\n".to_owned());
+    assert_eq!(place.run(&[&LOG[..], &["--tool", "helo"]].concat()), nothing);
+    assert_eq!(log(&place, &["--tool", "helo", "--json"]), "");
 }
 
 #[test]
