@@ -67,7 +67,7 @@ pub fn agent_call(event: &HookEvent, config: &Config, state: &Path) -> Result<Ag
     }
     let unclear = is_unclear.then(|| own.tool_name.clone());
     if steps.is_empty() || is_outside || is_unclear {
-        steps.push((own, Vec::new()));
+        steps.push((own, vec![Fact::new("in", event.cwd.as_str())]));
     }
     Ok(AgentCall { steps, written, unclear })
 }

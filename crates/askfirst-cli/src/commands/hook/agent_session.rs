@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use askfirst::record::DecidedRecord;
 use askfirst::{ApprovalDecision, ApprovalRequest, Digest, MemoryId, RememberedDecision, Timestamp};
-use askfirst_agents::tools::{Mapping, Step, map};
+use askfirst_agents::tools::{Mapping, Step, map, under_own_name};
 use askfirst_agents::{Agent, HookEvent};
 use askfirst_config::state_file::{LockedFolder, StateFileError, VERSION, read};
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,17 @@ const FILE: &str = "state.json";
 /// The state of one session of an agent.
 pub struct AgentSession {
     folder: PathBuf,
+    /// The working directory of the event.
+    cwd: String,
+    /// The agent's name for the tool of the event. Only for its calls, the effect depends on the working directory.
+    tool: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredState {
     version: u32,
-    remembered: Vec<RememberedDecision>,
+    remembered: Vec<StoredDecision>,
     answers: Vec<StoredAnswer>,
     calls: Vec<StoredCall>,
 }
@@ -41,6 +45,14 @@ impl Default for StoredState {
     fn default() -> Self {
         Self { version: VERSION, remembered: Vec::new(), answers: Vec::new(), calls: Vec::new() }
     }
+}
+
+/// A remembered decision, and the working directory of the call that it was about.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredDecision {
+    cwd: String,
+    decision: RememberedDecision,
 }
 
 /// An answer, for equal requests that waited for it.
@@ -75,7 +87,7 @@ impl AgentSession {
             remove_old(&all);
         }
         LockedFolder::open(&folder)?;
-        Ok(Self { folder })
+        Ok(Self { folder, cwd: event.cwd.clone(), tool: under_own_name(event).tool_name })
     }
 
     /// Removes the state of a session that has ended.
@@ -91,8 +103,11 @@ impl AgentSession {
         LockedFolder::open(&self.folder.join("turn"))
     }
 
+    /// Returns the decisions that apply to the call of the event.
     pub fn remembered(&self) -> Result<Vec<RememberedDecision>, StateFileError> {
-        Ok(self.read()?.remembered)
+        let applies =
+            |stored: &StoredDecision| stored.decision.tool_name != self.tool || stored.cwd == self.cwd;
+        Ok(self.read()?.remembered.into_iter().filter(applies).map(|stored| stored.decision).collect())
     }
 
     /// Adds remembered decisions, with ids of their own.
@@ -102,8 +117,9 @@ impl AgentSession {
         }
         self.change(|state| {
             for decision in decisions {
-                let last = state.remembered.iter().map(|known| known.id.0).max().unwrap_or(0);
-                state.remembered.push(RememberedDecision { id: MemoryId(last + 1), ..decision });
+                let last = state.remembered.iter().map(|known| known.decision.id.0).max().unwrap_or(0);
+                let decision = RememberedDecision { id: MemoryId(last + 1), ..decision };
+                state.remembered.push(StoredDecision { cwd: self.cwd.clone(), decision });
             }
         })
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::events::{CONFIG, answer, claude, event, hook, place};
+use super::events::{CONFIG, answer, claude, event, hook, place, start};
 use crate::commands::{Place, feed};
 use crate::person::Terminal;
 
@@ -197,4 +197,24 @@ fn signal_before_an_answer_is_a_denial_with_a_reason() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && said.contains("a signal"), "{:?} {said}", output.status);
     }
+}
+
+// invariant: 3
+#[test]
+fn answer_for_the_session_covers_one_working_directory() {
+    let place = place();
+    let mut watcher = Terminal::start(&place, &["watch"]);
+    watcher.wait_for("waiting");
+    let search = event(&place, "PreToolUse", "Grep", &json!({"pattern": "key"}), "t1");
+    let first = start(&place, &search);
+    let folder = format!("in     {}", place.path().join("proj").display());
+    watcher.wait_for(&folder);
+    watcher.approve_for_session();
+    let said = String::from_utf8(first.wait_with_output().unwrap().stdout).unwrap();
+    assert!(said.contains("\"allow\""), "{said}");
+    drop(watcher);
+    assert_eq!(answer(&place, "claude", &search).1, "allow");
+    let mut elsewhere = search.clone();
+    elsewhere["cwd"] = place.path().to_str().into();
+    assert_eq!(answer(&place, "claude", &elsewhere).1, "ask");
 }

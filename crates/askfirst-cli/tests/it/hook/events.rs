@@ -216,7 +216,7 @@ fn answer_for_the_session_covers_later_processes_until_its_end() {
     assert_eq!(fs::read_dir(place.path().join("state/askfirst/agents")).unwrap().count(), 2);
 }
 
-fn start(place: &Place, event: &Value) -> Child {
+pub(super) fn start(place: &Place, event: &Value) -> Child {
     let mut command = hook(place, "claude");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), event.to_string().as_bytes()).unwrap();
