@@ -2,6 +2,9 @@
 
 use super::file_call::{Occurrences, TextEdit};
 
+/// The most bytes of a text after an edit. A few replacements could otherwise use up the memory.
+const MAX_TEXT: usize = 64 << 20;
+
 /// The reason why an edit cannot be applied to a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
@@ -11,6 +14,8 @@ pub(crate) enum EditError {
         "the file contains the old text {0} times; hint: include more of the text around it, or set `all`"
     )]
     Several(usize),
+    #[error("the new text is larger than 64 MiB")]
+    TooLarge,
     #[error("the patch has no hunks")]
     NoHunks,
     #[error("the patch changes more than one file")]
@@ -34,6 +39,9 @@ pub(crate) fn apply(text: &str, edit: &TextEdit) -> Result<String, EditError> {
         TextEdit::Replace { old, new, occurrences } => {
             match (text.matches(old.as_str()).count(), occurrences) {
                 (0, _) => Err(EditError::NotFound),
+                (count, _) if text.len().saturating_add(count.saturating_mul(new.len())) > MAX_TEXT => {
+                    Err(EditError::TooLarge)
+                }
                 (1, Occurrences::One) | (_, Occurrences::All) => Ok(text.replace(old.as_str(), new)),
                 (several, Occurrences::One) => Err(EditError::Several(several)),
             }

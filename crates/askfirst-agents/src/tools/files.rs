@@ -9,6 +9,9 @@ use super::{FileChange, FileUpdate, Input, Step, UpdateError, arguments, call, p
 use crate::agent::Agent;
 use crate::event::HookEvent;
 
+/// The most bytes of a text after edits. A few replacements could otherwise use up the memory.
+const MAX_TEXT: usize = 64 << 20;
+
 /// An exact replacement in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Edit {
@@ -192,6 +195,9 @@ pub(super) fn apply(edits: &[Edit], current: &str) -> Result<String, UpdateError
     edits.iter().try_fold(current.to_owned(), |text, edit| {
         match (text.matches(&edit.old).count(), edit.all) {
             (0, _) => Err(UpdateError::NotFound),
+            (count, _) if text.len().saturating_add(count.saturating_mul(edit.new.len())) > MAX_TEXT => {
+                Err(UpdateError::TooLarge)
+            }
             (1, false) | (_, true) => Ok(text.replace(&edit.old, &edit.new)),
             (_, false) => Err(UpdateError::Several),
         }

@@ -14,6 +14,9 @@ pub enum UpdateError {
     /// The old text is in the file several times.
     #[error("the file contains the old text several times")]
     Several,
+    /// The new text is too large.
+    #[error("the new text is larger than 64 MiB")]
+    TooLarge,
     /// Versions of the agent would make different changes.
     #[error("the result depends on the version of the agent")]
     Unclear,

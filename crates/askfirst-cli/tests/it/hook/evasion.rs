@@ -218,3 +218,19 @@ fn answer_for_the_session_covers_one_working_directory() {
     elsewhere["cwd"] = place.path().to_str().into();
     assert_eq!(answer(&place, "claude", &elsewhere).1, "ask");
 }
+
+// invariant: 1
+#[test]
+fn edit_that_would_use_up_the_memory_is_answered() {
+    let place = open_place("");
+    let file = place.path().join("proj/long");
+    fs::write(&file, "a".repeat(4 << 20)).unwrap();
+    let new = "b".repeat(1 << 20);
+    let one = json!({"old_string": "a", "new_string": new, "replace_all": true});
+    let mut single = one.clone();
+    single["file_path"] = file.to_str().into();
+    // Writing in this root is free, whatever the text is.
+    assert_eq!(claude(&place, "Edit", &single, "t1").0, "allow");
+    let several = json!({"file_path": file, "edits": [one]});
+    assert_eq!(claude(&place, "MultiEdit", &several, "t2").0, "ask");
+}
