@@ -150,7 +150,7 @@ impl Drop for RunHome {
 }
 
 /// Returns a name that no other process has.
-fn new_name() -> io::Result<String> {
+pub(crate) fn new_name() -> io::Result<String> {
     let mut bytes = [0; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -37,6 +37,8 @@ mod repositories;
 #[cfg(target_os = "linux")]
 mod sha1;
 #[cfg(target_os = "linux")]
+mod temporary_layers;
+#[cfg(target_os = "linux")]
 mod undo;
 #[cfg(target_os = "linux")]
 mod views;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use askfirst_changes::{ChangeStore, KeepLimits, RecoveredCommit, RootId};
 use askfirst_config::{Config, PathMode, UndoDeletes};
 use askfirst_files::{RootView, Roots};
-use askfirst_sandbox::{OSProfile, Sandbox, User};
+use askfirst_sandbox::{NoView, OSProfile, Sandbox, User};
 use serde::{Deserialize, Serialize};
 
 use crate::folders::SessionFolders;
+use crate::temporary_layers::TemporaryLayers;
 use crate::views::{RunViews, Views, open_folder, open_store};
 
 /// The state of a session for runs on views. It is made for the first view.
@@ -25,6 +26,8 @@ pub struct Rehearsals {
     /// The folders of build output that a person has approved in this session, besides those of the config.
     pub(crate) approved_products: Arc<Mutex<Vec<PathBuf>>>,
     session: OnceLock<Result<SessionFolders, String>>,
+    /// The layers on a tmpfs, if the state folder cannot hold any.
+    temporary: OnceLock<Result<TemporaryLayers, String>>,
 }
 
 impl Rehearsals {
@@ -37,7 +40,16 @@ impl Rehearsals {
         let folder = store_folder(&state);
         let roots = Arc::new(Roots::new(config).map_err(|e| e.to_string())?);
         let (config, approved_products) = (config.clone(), Arc::default());
-        Ok(Self { store, folder, roots, config, state, approved_products, session: OnceLock::new() })
+        Ok(Self {
+            store,
+            folder,
+            roots,
+            config,
+            state,
+            approved_products,
+            session: OnceLock::new(),
+            temporary: OnceLock::new(),
+        })
     }
 
     /// Returns why no view of a root can be made, or `None` if all views can be made.
@@ -45,9 +57,26 @@ impl Rehearsals {
     pub fn obstacle(&self, sandbox: &Sandbox) -> Option<String> {
         let mut writable = self.config.main.sandbox.paths.values().filter(|path| path.mode == PathMode::Rw);
         writable.find_map(|path| {
-            let why = sandbox.check_view(&path.root, &self.folder, User::Same).err()?;
+            let check = || sandbox.check_view(&path.root, self.layers().0, User::Same);
+            let why = match check() {
+                Err(NoView::Layers(_)) if self.temporary.get().is_none() => {
+                    match self.temporary.get_or_init(TemporaryLayers::new) {
+                        Ok(_) => check().err()?.to_string(),
+                        Err(why) => why.clone(),
+                    }
+                }
+                checked => checked.err()?.to_string(),
+            };
             Some(format!("no view of `{}` can be made: {why}", path.root.display()))
         })
+    }
+
+    /// Returns the folder of the layers, and the store that makes them if it is not the one of the commits.
+    pub(crate) fn layers(&self) -> (&Path, Option<&ChangeStore>) {
+        match self.temporary.get() {
+            Some(Ok(temporary)) => (&temporary.folder, Some(&temporary.store)),
+            Some(Err(_)) | None => (&self.folder, None),
+        }
     }
 
     /// Puts a view of each writable folder, the `/tmp` of the session, an empty home and the caches into a profile.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ struct PendingView {
     path: PathBuf,
     root: OwnedFd,
     pending: PendingCommit,
+    /// The layer on a tmpfs, if the one of the commit cannot be used.
+    temporary: Option<PendingCommit>,
     generation: u64,
     protected: Vec<PathBuf>,
 }
@@ -41,6 +43,7 @@ pub(crate) struct CollectedView {
     pub(crate) protected: Vec<PathBuf>,
     store: ChangeStore,
     pending: Option<PendingCommit>,
+    temporary: Option<PendingCommit>,
     generation: u64,
 }
 
@@ -78,13 +81,24 @@ impl Views {
                 .map_err(|e| format!("cannot open `{}`: {e}", grant.path.display()))?;
             let generation = store.generation(&root).map_err(|e| e.to_string())?;
             let pending = store.begin(&root).map_err(|e| e.to_string())?;
-            let layer = rehearsals.folder.join("commits").join(pending.id());
+            let (folder, layers) = rehearsals.layers();
+            let temporary =
+                layers.map(|layers| layers.begin(&root)).transpose().map_err(|e| e.to_string())?;
+            let id = temporary.as_ref().unwrap_or(&pending).id();
+            let layer = folder.join("commits").join(id);
             let at = |name: &str| {
                 Grant::of(layer.join(name)).map_err(|e| format!("cannot use `{}`: {e}", layer.display()))
             };
             profile.views.push(View { root: grant.path.clone(), upper: at("upper")?, work: at("work")? });
             let protected = Vec::new();
-            all.push(PendingView { path: grant.path.clone(), root, pending, generation, protected });
+            all.push(PendingView {
+                path: grant.path.clone(),
+                root,
+                pending,
+                temporary,
+                generation,
+                protected,
+            });
         }
         let is_direct = |path: &Path| direct.iter().any(|folder| path.starts_with(folder));
         let view_of = |all: &[PendingView], path: &Path| {
@@ -122,8 +136,8 @@ impl Views {
         let mut collected = Vec::new();
         let mut failed = None;
         for view in all {
-            let PendingView { path, root, pending, generation, protected } = view;
-            match collect(&root, pending.upper(), limits) {
+            let PendingView { path, root, pending, temporary, generation, protected } = view;
+            match collect(&root, temporary.as_ref().unwrap_or(&pending).upper(), limits) {
                 Ok(changes) => {
                     let (store, pending) = (store.clone(), Some(pending));
                     collected.push(CollectedView {
@@ -133,11 +147,13 @@ impl Views {
                         protected,
                         store,
                         pending,
+                        temporary,
                         generation,
                     });
                 }
                 Err(error) => {
                     drop(pending.discard());
+                    drop(temporary.map(PendingCommit::discard));
                     failed.get_or_insert(error);
                 }
             }
@@ -147,9 +163,14 @@ impl Views {
 }
 
 impl CollectedView {
+    /// The layer with the changes.
+    fn upper(&self) -> Option<BorrowedFd<'_>> {
+        self.temporary.as_ref().or(self.pending.as_ref()).map(PendingCommit::upper)
+    }
+
     /// Opens a changed file as it is on the view.
     pub(crate) fn open_new(&self, path: &Path) -> Option<OwnedFd> {
-        open_file(self.pending.as_ref()?.upper(), path)
+        open_file(self.upper()?, path)
     }
 
     /// Opens a changed file as it is in the real folder.
@@ -159,8 +180,7 @@ impl CollectedView {
 
     /// Whether the program opened or removed anything on the view, even if nothing has changed.
     fn has_written(&self) -> bool {
-        let upper =
-            self.pending.as_ref().and_then(|pending| rustix::fs::Dir::read_from(pending.upper()).ok());
+        let upper = self.upper().and_then(|upper| rustix::fs::Dir::read_from(upper).ok());
         let is_entry = |name: &[u8]| name != b"." && name != b"..";
         upper.is_none_or(|upper| upper.flatten().any(|entry| is_entry(entry.file_name().to_bytes())))
     }
@@ -188,6 +208,9 @@ impl CollectedView {
 
 impl Drop for CollectedView {
     fn drop(&mut self) {
+        if let Some(temporary) = self.temporary.take() {
+            drop(temporary.discard());
+        }
         if let Some(pending) = self.pending.take() {
             // If this fails, the next session removes it.
             drop(pending.discard());
@@ -277,7 +300,8 @@ pub(crate) fn commit(
             },
             ..CommitOptions::default()
         };
-        match pending.commit(&view.root, pending.upper(), &view.changes, &options) {
+        let upper = view.temporary.as_ref().unwrap_or(&pending).upper();
+        match pending.commit(&view.root, upper, &view.changes, &options) {
             Ok(summary) => {
                 records.push(CommitRecord {
                     call_id: String::new(),

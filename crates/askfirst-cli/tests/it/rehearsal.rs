@@ -142,3 +142,46 @@ fn decide_and_explain_report_a_rehearsal() {
     let (_, explained, err) = place.run(&["explain", "--config", "c.yaml", "shell", "--args", &args]);
     assert!(explained.contains("rehearse"), "{explained}{err}");
 }
+
+/// Runs a script in mount namespaces in which the state folder is on an overlay, as in a container. `$1` is askfirst.
+fn in_a_container(place: &Place, script: &str) -> (i32, String, String) {
+    let mounts = "
+        mount -t tmpfs tmpfs mounts
+        mkdir mounts/upper mounts/work mounts/lower
+        mount -t overlay -o lowerdir=mounts/lower,upperdir=mounts/upper,workdir=mounts/work,userxattr overlay state";
+    let mut command = std::process::Command::new("setsid");
+    let script = format!("{mounts}\n{script}");
+    command.args(["--wait", "unshare", "-Urm", "sh", "-ec", &script, "sh", env!("CARGO_BIN_EXE_askfirst")]);
+    command.current_dir(place.path());
+    place.alone(&mut command);
+    crate::commands::told(command.output().unwrap())
+}
+
+#[test]
+fn command_is_rehearsed_where_the_state_is_on_an_overlay() {
+    let place = Place::new(CONFIG);
+    for folder in ["work/src", "state", "mounts"] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    fs::write(place.path().join("work/src/a"), "a\n").unwrap();
+    let (code, out, err) = in_a_container(
+        &place,
+        r#"
+        call() { "$1" call --config c.yaml --strict shell --args "{\"command\":\"$2\",\"cwd\":\"work\"}"; }
+        call "$1" "echo new > b && rm -r src && mkdir -p src/sub && chmod 0 src/sub"
+        cat work/b
+        ls -A work/src
+        call "$1" "echo x > .git/config" || echo "exit $?"
+        "$1" undo --config c.yaml
+        cat work/src/a
+        ls -A work
+        "#,
+    );
+    assert_eq!(code, 0, "{out}{err}");
+    let lines: Vec<&str> = out.lines().filter(|line| !line.starts_with("undone:")).collect();
+    assert_eq!(lines, ["new", "sub", "exit 3", "a", "src"], "{out}{err}");
+    // A later session removes the folders themselves.
+    let sessions = fs::read_dir("/dev/shm").unwrap().flatten();
+    let commits = sessions.filter_map(|entry| fs::read_dir(entry.path().join("layers/commits")).ok());
+    assert_eq!(commits.flatten().count(), 0);
+}
