@@ -119,7 +119,7 @@ class Codex(Agent):
 
     def trust(self, limit):
         """The digest with which Codex trusts the hook before each call."""
-        line = f"{self.place.askfirst} hook codex"
+        line = json.loads(self.config_file().read_text())["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
         hook = {"async": False, "command": line, "timeout": int(limit), "type": "command"}
         identity = json.dumps({"event_name": "pre_tool_use", "hooks": [hook]}, separators=(",", ":"))
         return f"sha256:{hashlib.sha256(identity.encode()).hexdigest()}"

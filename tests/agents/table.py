@@ -1,4 +1,8 @@
-"""Drives each agent through each case, and prints the table of what ran. Exit code 1 if a call ran against a denial."""
+"""Drives each agent through each case, and prints a table of the calls that ran.
+
+Each call creates a file, and only that file decides whether the call ran. Exit code 1 if a call ran against a denial, or
+did not run although nothing denies it.
+"""
 
 import argparse
 import contextlib
@@ -20,6 +24,8 @@ from agents import ALL
 from model import Model
 
 ASKFIRST = os.environ["ASKFIRST"]
+PAGE = Path(__file__).resolve().parents[2] / "docs/guide/agents.md"
+BEGIN, END = "<!-- agents: begin, written by tests/agents/run --update -->", "<!-- agents: end -->"
 # An agent that takes longer than this hangs.
 PATIENCE = 90
 CONFIG = """version: 1
@@ -35,17 +41,19 @@ shell:
     - {{ pattern: touch asked, approval: required }}
 """
 RUNS, DENIED, HANGS = "runs", "denied", "hangs"
-# The cases with a working hook: the file that the call creates, and whether it must run.
+NO_HOOK = "without askfirst"
+# The commands without a failing hook: the file that each creates, and its right outcome. No one is there to approve.
 ANSWERS = {
-    "no hook": ("free", RUNS),
-    "allowed": ("allowed", RUNS),
-    "denied": ("denied", DENIED),
-    "needs approval": ("asked", DENIED),
+    NO_HOOK: ("free", RUNS),
+    "allowed command": ("allowed", RUNS),
+    "denied command": ("denied", DENIED),
+    "command that needs approval": ("asked", DENIED),
 }
+# The same for the agent's own tool that writes files.
 WRITES = {
-    "allowed write": ("allowed.txt", RUNS),
-    "denied write": ("fixed/denied.txt", DENIED),
-    "write that needs approval": ("drafts/asked.txt", DENIED),
+    "allowed new file": ("allowed.txt", RUNS),
+    "denied new file": ("fixed/denied.txt", DENIED),
+    "new file that needs approval": ("drafts/asked.txt", DENIED),
 }
 # The cases with a hook that fails: the program in place of askfirst.
 FAULTS = {
@@ -155,6 +163,8 @@ class Trial:
                 print(f"result: {model.result}")
             if not model.asked:
                 sys.exit(f"error: {self.kind.title} never got the call; it printed:\n{output}")
+            if ended == DENIED and not model.result:
+                sys.exit(f"error: {self.kind.title} ended without an answer to the model; it printed:\n{output}")
             return ended, model.result
 
 
@@ -162,8 +172,8 @@ def rows(kind, verbose):
     """All cases of an agent: name, outcome, and the outcome that is right, if only one is."""
     trial = Trial(kind, verbose)
     for case, (name, right) in ANSWERS.items():
-        ended, told = trial.run(lambda _, name=name: kind.shell(f"touch {name}"), name, hook=case != "no hook")
-        if case == "denied" and "denies this command" not in told:
+        ended, told = trial.run(lambda _, name=name: kind.shell(f"touch {name}"), name, hook=case != NO_HOOK)
+        if name == "denied" and "denies this command" not in told:
             sys.exit(f"error: {kind.title} did not tell the model why:\n{told}")
         yield case, ended, right
     for case, (name, right) in WRITES.items():
@@ -177,7 +187,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("agents", nargs="*", help="only these agents")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all that the agents print")
+    parser.add_argument("--update", action="store_true", help="write the table into docs/guide/agents.md")
     options = parser.parse_args()
+    if options.update and options.agents:
+        parser.error("--update needs all agents")
     kinds = [kind for kind in ALL if not options.agents or kind.name in options.agents]
     wrong = []
     table = {case: [] for case in [*ANSWERS, *WRITES, *FAULTS]}
@@ -187,10 +200,15 @@ def main():
             table[case].append(ended)
             if right and ended != right:
                 wrong.append(f"error: {kind.title}, {case}: {ended}, not {right}")
-    lines = [["", *(f"{kind.title} {kind.version()}" for kind in kinds)], ["---"] * (len(kinds) + 1)]
+    lines = [[str(date.today()), *(f"{kind.title} {kind.version()}" for kind in kinds)], ["---"] * (len(kinds) + 1)]
     lines += [[case, *ended] for case, ended in table.items()]
-    print(f"{date.today()}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))
-    sys.exit("\n".join(wrong) or 0)
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    print(text)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    if options.update:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}")
 
 
 if __name__ == "__main__":

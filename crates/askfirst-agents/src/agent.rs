@@ -94,9 +94,9 @@ static CODEX: AgentFacts = AgentFacts {
     hook_time_limit: Some(Duration::from_secs(600)),
     silence: Runs,
     nonsense: Runs,
-    crash: Runs,
+    crash: DeniesIfConfigured,
     timeout: Runs,
-    missing: Runs,
+    missing: DeniesIfConfigured,
 };
 
 static GEMINI: AgentFacts = AgentFacts {
@@ -108,9 +108,9 @@ static GEMINI: AgentFacts = AgentFacts {
     hook_time_limit: Some(Duration::from_secs(60)),
     silence: Runs,
     nonsense: Runs,
-    crash: Runs,
+    crash: DeniesIfConfigured,
     timeout: Runs,
-    missing: Denies,
+    missing: DeniesIfConfigured,
 };
 
 static COPILOT: AgentFacts = AgentFacts {
@@ -121,7 +121,7 @@ static COPILOT: AgentFacts = AgentFacts {
     can_ask: &[BeforeCall],
     hook_time_limit: Some(Duration::from_secs(30)),
     silence: Runs,
-    nonsense: Runs,
+    nonsense: DeniesIfConfigured,
     crash: Denies,
     timeout: Runs,
     missing: Denies,
@@ -136,9 +136,9 @@ static QWEN: AgentFacts = AgentFacts {
     hook_time_limit: Some(Duration::from_secs(60)),
     silence: Runs,
     nonsense: Runs,
-    crash: Runs,
+    crash: DeniesIfConfigured,
     timeout: Runs,
-    missing: Runs,
+    missing: DeniesIfConfigured,
 };
 
 static OPENCODE: AgentFacts = AgentFacts {

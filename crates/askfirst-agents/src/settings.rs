@@ -55,14 +55,16 @@ impl HookCommand {
         format!("{} hook {}", shell_word(&self.program), agent.name())
     }
 
+    /// The command line of a hook that decides, for an agent that runs a call if its hook ends with an unknown exit code.
+    fn line_or_deny(&self, agent: Agent) -> String {
+        or_deny(agent) + &shell_word(&self.program)
+    }
+
     /// Whether a command line starts this program as the hook of an agent, from this path or another one.
     fn is_line(&self, line: &str, agent: Agent) -> bool {
-        line.strip_suffix(agent.name()).and_then(|start| start.strip_suffix(" hook ")).is_some_and(
-            |program| {
-                let program = program.strip_suffix('\'').unwrap_or(program);
-                self.is_program(program)
-            },
-        )
+        let plain = || line.strip_suffix(agent.name())?.strip_suffix(" hook ");
+        let program = line.strip_prefix(&or_deny(agent)).or_else(plain);
+        program.is_some_and(|program| self.is_program(program.strip_suffix('\'').unwrap_or(program)))
     }
 
     /// Whether a path has the usual name of this program, or the name that it has now.
@@ -70,6 +72,13 @@ impl HookCommand {
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         ["askfirst".to_owned(), name(&self.program)].contains(&name(path))
     }
+}
+
+/// The start of a command line that ends with a denial if the program after it is missing or killed: with exit code 2 and
+/// a text. The agent may start it with any shell.
+fn or_deny(agent: Agent) -> String {
+    let deny = "[ $? = 2 ] || echo askfirst failed, so the call was denied >&2; exit 2";
+    format!("sh -c '\"$0\" hook {agent} || {{ {deny}; }}' ")
 }
 
 fn shell_word(text: &str) -> String {

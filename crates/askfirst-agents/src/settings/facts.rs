@@ -73,13 +73,13 @@ pub fn limits(agent: Agent) -> &'static [&'static str] {
             "`disableAllHooks` in any settings file switches the hook off.",
         ],
         Agent::Codex => &[
-            "Codex runs a call if askfirst is missing, crashes, or does not answer in time.",
+            "Codex runs a call if askfirst does not answer in time, or if its hook prints anything but JSON.",
             "Codex runs a hook only while you trust exactly this hook; `codex exec` does not report a skipped hook.",
             "Codex shows no hook what the model types into a program that still runs.",
             "Codex cannot ask from a hook: askfirst asks on its own terminal or through `askfirst watch`.",
         ],
         Agent::Gemini => &[
-            "Gemini runs a call if askfirst crashes or does not answer in time.",
+            "Gemini runs a call if askfirst does not answer in time, or if its hook prints anything but JSON.",
             "Gemini runs hooks of a project only in a folder that you trust in Gemini.",
             "Gemini still asks by its own rules about a call that askfirst allows.",
         ],
@@ -88,7 +88,9 @@ pub fn limits(agent: Agent) -> &'static [&'static str] {
             "Copilot still asks by its own rules about a change of a file that askfirst allows.",
             "Copilot skips `.github/hooks` in a folder that you do not trust in Copilot, and does not report it.",
         ],
-        Agent::Qwen => &["Qwen Code runs a call if askfirst crashes or does not answer in time."],
+        Agent::Qwen => &[
+            "Qwen Code runs a call if askfirst does not answer in time, or if its hook prints anything but JSON.",
+        ],
         Agent::Opencode => &[
             "opencode runs every call without the hook if the plugin does not load.",
             "opencode cannot ask from a hook: askfirst asks on its own terminal or through `askfirst watch`.",

@@ -56,10 +56,11 @@ impl HookForm {
     /// The entry of an event in the form that this agent reads, with the switch that makes it fail closed.
     fn entry(&self, event: &str, hook: &HookCommand) -> CstInputValue {
         let text = |text: &str| CstInputValue::String(text.to_owned());
-        let line = || CstInputValue::String(hook.line(self.agent));
+        let decides = !matches!(event, "PostToolUse" | "AfterTool" | "SessionEnd");
+        let line = || text(&hook.line(self.agent));
+        let guarded = || if decides { text(&hook.line_or_deny(self.agent)) } else { line() };
         let seconds = || CstInputValue::from(hook.time_limit.as_secs());
         let milliseconds = || CstInputValue::Number(hook.time_limit.as_millis().to_string());
-        let decides = !matches!(event, "PostToolUse" | "SessionEnd");
         let fields = match self.agent {
             Agent::Claude => {
                 let args = vec![text("hook"), text(self.agent.name())];
@@ -72,10 +73,12 @@ impl HookForm {
                 fields.extend(decides.then(|| ("onFailure", text("block"))));
                 fields
             }
-            Agent::Codex => vec![("type", text("command")), ("command", line()), ("timeout", seconds())],
+            Agent::Codex => {
+                vec![("type", text("command")), ("command", guarded()), ("timeout", seconds())]
+            }
             Agent::Gemini | Agent::Qwen => vec![
                 ("type", text("command")),
-                ("command", line()),
+                ("command", guarded()),
                 ("name", text("askfirst")),
                 ("timeout", milliseconds()),
             ],

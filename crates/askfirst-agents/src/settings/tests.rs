@@ -127,11 +127,33 @@ fn hook_of_another_path_is_replaced_in_place() {
         r#"{{"hooks":{{"PreToolUse":[{{"hooks":[{{"command":"{program}"}}]}},{{"hooks":[{{"command":"own"}}]}}]}}}}"#
     );
     let new = value(&install(Agent::Codex, &text, &hook()).unwrap());
-    assert_eq!(new["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "/usr/bin/askfirst hook codex");
+    let line = new["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
+    assert!(line.ends_with("' /usr/bin/askfirst"), "{line}");
     assert_eq!(
         new["hooks"]["PreToolUse"][1]["hooks"][0]["command"], "own",
         "Codex trusts it by its position"
     );
+}
+
+// invariant: 1
+#[test]
+fn hook_that_is_missing_or_fails_is_a_denial() {
+    for (agent, event) in
+        [(Agent::Codex, "PreToolUse"), (Agent::Gemini, "BeforeTool"), (Agent::Qwen, "PreToolUse")]
+    {
+        for (program, code) in [("/bin/true", 0), ("/bin/false", 2), ("/missing/askfirst", 2)] {
+            let hook = HookCommand { program: program.to_owned(), ..hook() };
+            let config = value(&install(agent, "", &hook).unwrap());
+            let line = config["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap();
+            let done = std::process::Command::new("sh").args(["-c", line]).output().unwrap();
+            let told = String::from_utf8(done.stderr).unwrap();
+            assert_eq!(
+                (done.status.code(), told.contains("denied")),
+                (Some(code), code == 2),
+                "{line}: {told}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -13,3 +13,4 @@ mod fixtures;
 mod forms;
 mod hostile;
 mod obeys;
+mod table;
