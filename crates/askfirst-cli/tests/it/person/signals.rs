@@ -18,7 +18,7 @@ sandbox:
   paths: { work: { root: ./work, mode: rw, approval: { write: none } } }
 ledger: { path: ./record.jsonl }
 tools:
-  slow: { command: [sh, -c, "touch work/begun; sleep 20"], approval: none }
+  slow: { command: [sh, -c, "sleep 20"], approval: none }
   asks: { command: [echo, asked] }
 "#;
 
@@ -62,7 +62,11 @@ fn signal_during_a_prompt_sets_the_exit_code_and_is_logged() {
 fn closing_terminal_with_two_signals_loses_no_outcome() {
     let place = slow();
     let terminal = Terminal::start(&place, &["call", "slow", "--config", "c.yaml"]);
-    wait_until("it begins", || place.path().join("work/begun").exists());
+    // The program runs on a view, so nothing in the folder says that it has begun.
+    wait_until("it was decided", || {
+        place.path().join("record.jsonl").exists() && !entries(&place, "decided").is_empty()
+    });
+    std::thread::sleep(Duration::from_millis(500));
     terminal.signal(Signal::HUP);
     std::thread::sleep(Duration::from_millis(2));
     terminal.signal(Signal::HUP);
