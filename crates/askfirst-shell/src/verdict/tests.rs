@@ -90,6 +90,12 @@ fn judged_in(policy: &ShellPolicy, roots: &OneRoot, command: &str) -> Approval {
     policy.judge(&script, &Empty, roots, &Masked::BySandbox).approval()
 }
 
+/// Judges a command of a session that has `/tmp` to itself.
+fn judged_with_own_tmp(policy: &ShellPolicy, command: &str) -> Approval {
+    let script = Script::of_line(command, Path::new("/repo"), &Empty);
+    policy.judge(&script, &Empty, &OneRoot::free(), &OwnTmp).approval()
+}
+
 fn judged(policy: &ShellPolicy, command: &str) -> Approval {
     judged_in(policy, &OneRoot::free(), command)
 }
@@ -101,7 +107,11 @@ fn cases(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn wrong(file: &str, right: impl Fn(Approval) -> bool) -> Vec<String> {
+fn wrong(
+    file: &str,
+    judged: impl Fn(&ShellPolicy, &str) -> Approval,
+    right: impl Fn(Approval) -> bool,
+) -> Vec<String> {
     let policy = rehearsing();
     let cases = cases(file);
     assert!(cases.len() > 30);
@@ -112,19 +122,19 @@ fn wrong(file: &str, right: impl Fn(Approval) -> bool) -> Vec<String> {
 
 #[test]
 fn command_that_is_not_understood_is_rehearsed() {
-    let wrong = wrong("rehearsed.jsonl", |said| said == Approval::Rehearse);
+    let wrong = wrong("rehearsed.jsonl", judged, |said| said == Approval::Rehearse);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn effect_that_a_rehearsal_cannot_show_asks_first() {
-    let wrong = wrong("asked.jsonl", |said| said >= Approval::Required);
+    let wrong = wrong("asked.jsonl", judged, |said| said >= Approval::Required);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn danger_is_rehearsed_only_if_a_guard_sees_its_effect() {
-    let wrong = wrong("dangers.jsonl", |said| said == Approval::Rehearse);
+    let wrong = wrong("dangers.jsonl", judged_with_own_tmp, |said| said == Approval::Rehearse);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let guards = [
         "private place",
@@ -277,10 +287,7 @@ impl SandboxView for OwnTmp {
 
 #[test]
 fn scratch_file_is_rehearsed_and_never_allowed_or_outside() {
-    let judged = |policy: &ShellPolicy, command: &str| {
-        let script = Script::of_line(command, Path::new("/repo"), &Empty);
-        policy.judge(&script, &Empty, &OneRoot::free(), &OwnTmp).approval()
-    };
+    let judged = judged_with_own_tmp;
     for command in ["cat /tmp/x", "echo x > /tmp/x", "mkdir -p /tmp/a && cp a.txt /tmp/a", "ls /tmp"] {
         assert_eq!(judged(&rehearsing(), command), Approval::Rehearse, "{command}");
     }
