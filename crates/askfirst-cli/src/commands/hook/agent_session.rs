@@ -36,6 +36,8 @@ pub struct AgentSession {
 #[serde(deny_unknown_fields)]
 struct StoredState {
     version: u32,
+    /// The working directory of the first event.
+    folder: Option<String>,
     remembered: Vec<StoredDecision>,
     answers: Vec<StoredAnswer>,
     calls: Vec<StoredCall>,
@@ -43,7 +45,13 @@ struct StoredState {
 
 impl Default for StoredState {
     fn default() -> Self {
-        Self { version: VERSION, remembered: Vec::new(), answers: Vec::new(), calls: Vec::new() }
+        Self {
+            version: VERSION,
+            folder: None,
+            remembered: Vec::new(),
+            answers: Vec::new(),
+            calls: Vec::new(),
+        }
     }
 }
 
@@ -88,6 +96,17 @@ impl AgentSession {
         }
         LockedFolder::open(&folder)?;
         Ok(Self { folder, cwd: event.cwd.clone(), tool: under_own_name(event).tool_name })
+    }
+
+    /// Returns the folder in which the session began. Its config applies to the whole session, because the model can
+    /// change the working directory.
+    pub fn folder(&self) -> Result<PathBuf, StateFileError> {
+        if let Some(folder) = self.read()?.folder {
+            return Ok(folder.into());
+        }
+        let mut first = self.cwd.clone();
+        self.change(|state| first.clone_from(state.folder.get_or_insert(self.cwd.clone())))?;
+        Ok(first.into())
     }
 
     /// Removes the state of a session that has ended.

@@ -103,13 +103,13 @@ fn answer_to(event: &HookEvent, config: Option<&Path>) -> Result<Answer, String>
     if event.moment == Moment::SessionEnd {
         return AgentSession::end(&state, event).map(|()| Answer::Nothing).map_err(|e| e.to_string());
     }
-    let folder = Path::new(&event.cwd);
     let config = config.map(std::path::absolute).transpose().map_err(|e| e.to_string())?;
-    let options = LoadOptions { explicit: config, folder: folder.to_owned(), places: Places::from_env() };
     // Paths in calls start here.
-    std::env::set_current_dir(folder).map_err(|e| format!("cannot use `{}`: {e}", event.cwd))?;
+    std::env::set_current_dir(&event.cwd).map_err(|e| format!("cannot use `{}`: {e}", event.cwd))?;
     let session = AgentSession::open(&state, event);
     let session = session.map_err(|e| format!("cannot use `{}`: {e}", state.display()))?;
+    let folder = session.folder().map_err(|e| e.to_string())?;
+    let options = LoadOptions { explicit: config, folder, places: Places::from_env() };
     match event.moment {
         Moment::BeforeCall | Moment::BeforeShell | Moment::BeforeMcp | Moment::BeforeRead => {
             before(event, &options, &state, Arc::new(session))

@@ -234,3 +234,21 @@ fn edit_that_would_use_up_the_memory_is_answered() {
     let several = json!({"file_path": file, "edits": [one]});
     assert_eq!(claude(&place, "MultiEdit", &several, "t2").0, "ask");
 }
+
+// invariant: 1
+#[test]
+fn other_working_directory_does_not_replace_the_config() {
+    let place = place();
+    for folder in ["proj/sub", "other"] {
+        fs::create_dir_all(place.path().join(folder)).unwrap();
+    }
+    let denies = "version: 1\nshell: { rules: [{ pattern: npm publish, approval: deny }] }\n";
+    fs::write(place.path().join("proj/askfirst.yaml"), denies).unwrap();
+    fs::write(place.path().join("proj/sub/askfirst.yaml"), "version: 1\n").unwrap();
+    for folder in ["proj", "proj/sub", "other"] {
+        let mut call = event(&place, "PreToolUse", "Bash", &json!({"command": "npm publish"}), "t1");
+        call["cwd"] = place.path().join(folder).to_str().into();
+        let (_, decision, reason) = answer(&place, "claude", &call);
+        assert_eq!(decision, "deny", "{folder}: {reason}");
+    }
+}
